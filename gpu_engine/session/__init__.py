@@ -1,0 +1,1 @@
+"""What mind, body and outlet share: the show's spec, the timeline, the media clock, packets and local links."""
