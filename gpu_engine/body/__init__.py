@@ -1,0 +1,1 @@
+"""The clock-driven half of a session: pulls the timeline every frame, draws, encodes once, never waits."""

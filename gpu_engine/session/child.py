@@ -96,7 +96,7 @@ class ChildLink:
             result = await handler(request.params)
         except RequestRefused as refusal:
             self._send(Reply(request.id, error=refusal.code, detail=refusal.detail))
-        except Exception as error:  # noqa: BLE001 - one bad request must not end the child
+        except Exception as error:
             log.exception("request failed", method=request.method)
             self._send(Reply(request.id, error="internal", detail=f"{type(error).__name__}: {error}"))
         else:

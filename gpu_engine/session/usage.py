@@ -48,7 +48,14 @@ class UsageJournal:
         self._file = path.open("ab")
 
     def append(
-        self, *, incarnation: int, from_s: int, to_s: int, started_at_ms: int, height_px: int, accepted_by: tuple[str, ...]
+        self,
+        *,
+        incarnation: int,
+        from_s: int,
+        to_s: int,
+        started_at_ms: int,
+        height_px: int,
+        accepted_by: tuple[str, ...],
     ) -> UsageSegment:
         """Write one segment with the next sequence number and return it once it is on disk."""
         segment = UsageSegment(self.last_seq + 1, incarnation, from_s, to_s, started_at_ms, height_px, accepted_by)

@@ -1,0 +1,36 @@
+"""The show's picture: background, host, then captions, card and label."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_engine.avatar.renderer import AvatarRenderer
+from gpu_engine.body.stopwatch import Stopwatch
+from gpu_engine.body.timeline import Scene
+from gpu_engine.motion.mixer import Mixer
+from gpu_engine.session.clock import FrameTime
+from gpu_engine.session.spec import SessionSpec
+from gpu_engine.stage.compositor import Stage, StageState
+
+
+class ShowPicture:
+    """Implements :class:`gpu_engine.body.loop.Picture` for one session."""
+
+    def __init__(self, spec: SessionSpec, renderer: AvatarRenderer) -> None:
+        self._stage = Stage(spec.video.width, spec.video.height, spec.lang, spec.label.in_lang(spec.lang))
+        self._background = self._stage.background()
+        self._mixer = Mixer(spec.seed)
+        self._renderer = renderer
+
+    def draw(self, canvas: NDArray[np.uint8], scene: Scene, time: FrameTime, watch: Stopwatch) -> None:
+        """Fill ``canvas`` with frame ``time``."""
+        motion = self._mixer.mix(
+            time.media_ms, lips=scene.lips, emotion=scene.emotion, emphasis_ms=scene.emphasis_ms, speaking=scene.speaking
+        )
+        watch.lap("motion")
+        np.copyto(canvas, self._background)
+        self._renderer.render(motion, canvas)
+        watch.lap("avatar")
+        self._stage.compose(canvas, StageState(caption=scene.caption, card=scene.card, media_ms=time.media_ms))
+        watch.lap("stage")

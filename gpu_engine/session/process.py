@@ -1,0 +1,54 @@
+"""What every process of a session does first: die with its parent, dump stacks on request, log as JSON, mind its priority."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import logging
+import os
+import signal
+import sys
+
+import structlog
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Ask the kernel for SIGKILL when the parent process ends (Linux). A parent already gone ends us now."""
+    parent = os.getppid()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        raise SystemExit(0)
+
+
+def lower_priority(nice: int) -> None:
+    """Yield the processor to the body: raise our niceness by ``nice``."""
+    with contextlib.suppress(OSError):
+        os.nice(nice)
+
+
+def single_threaded_math() -> None:
+    """Keep numeric libraries from starting their own threads; call before importing them."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+def start_logging(process: str) -> None:
+    """JSON lines on standard error, one process name on each; SIGUSR1 dumps every thread's stack there."""
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    structlog.contextvars.bind_contextvars(process=process)
