@@ -97,7 +97,7 @@ class AudioEncoder:
         self._opus_pts = -1
         self._aac_pts = -1
         try:
-            self._opus = _audio_context("libopus", opus_bps, "s16", {"application": "audio", "frame_duration": "20", "fec": "1"})
+            self._opus = _audio_context("libopus", opus_bps, "s16", {"application": "audio", "frame_duration": "20"})
             self._aac = _audio_context("aac", aac_bps, "fltp", {})
         except (av.FFmpegError, ValueError) as error:
             raise EncoderError(f"audio encoder refused: {error}; check that PyAV was installed from its wheel") from error

@@ -10,7 +10,7 @@ import msgspec
 
 from gpu_engine.session.child import ChildEvent, ChildMetrics, Hello
 from gpu_engine.session.control import Reply, Request
-from gpu_engine.session.link import NonBlockingLink
+from gpu_engine.session.link import NonBlockingLink, socket_path
 from gpu_engine.session.packets import BodyPacket, EndOfStream, Media, OutletMessage, Packet, StreamInfo
 from gpu_engine.session.timeline import BodyMessage, MindMessage, Playhead
 
@@ -29,7 +29,7 @@ def listen(path: Path) -> socket.socket:
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    server.bind(str(path))
+    server.bind(socket_path(path))
     server.listen(2)
     server.setblocking(False)
     return server
@@ -152,7 +152,7 @@ class SupervisorPort:
 
     def __init__(self, run_dir: Path, pid: int) -> None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.connect(str(run_dir / "supervisor.sock"))
+        sock.connect(socket_path(run_dir / "supervisor.sock"))
         self._link = NonBlockingLink(sock, max_queued_bytes=SUPERVISOR_QUEUE_BYTES)
         self._link.send(_encode(Hello("body", pid)))
         self.dropped = 0

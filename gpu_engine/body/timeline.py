@@ -118,9 +118,7 @@ class Timeline:
             return
         rows = len(message.lips) // WEIGHT_COUNT
         if rows:
-            clip.lips.append(
-                np.frombuffer(message.lips[: rows * WEIGHT_COUNT], dtype=np.uint8).reshape(rows, WEIGHT_COUNT)
-            )
+            clip.lips.append(np.frombuffer(message.lips[: rows * WEIGHT_COUNT], dtype=np.uint8).reshape(rows, WEIGHT_COUNT))
             clip.lip_rows += rows
         if len(pcm):
             clip.pcm.append(pcm)

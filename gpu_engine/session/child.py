@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from gpu_engine.session.control import Reply, Request
-from gpu_engine.session.link import LinkError, read_frame, write_frame
+from gpu_engine.session.link import LinkError, read_frame, socket_path, write_frame
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class ChildLink:
 
     async def connect(self, run_dir: Path) -> None:
         """Connect and say who we are."""
-        self._reader, self._writer = await asyncio.open_unix_connection(str(run_dir / "supervisor.sock"))
+        self._reader, self._writer = await asyncio.open_unix_connection(socket_path(run_dir / "supervisor.sock"))
         self._send(Hello(self._name, os.getpid()))
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -88,6 +88,9 @@ class ChildLink:
                 group.create_task(self._answer(request, handlers))
 
     async def _answer(self, request: Request, handlers: Mapping[str, Handler]) -> None:
+        if request.method == "ping":
+            self._send(Reply(request.id))
+            return
         handler = handlers.get(request.method)
         if handler is None:
             self._send(Reply(request.id, error="not_found", detail=f"{self._name} has no method '{request.method}'"))

@@ -54,9 +54,7 @@ class FrameGrid:
 
     def __init__(self, fps: int) -> None:
         if SAMPLE_RATE_HZ % fps or VIDEO_CLOCK_HZ % fps:
-            raise ValueError(
-                f"{fps} frames a second do not divide 48 kHz and 90 kHz: use 10, 12, 15, 20, 24, 25, 30, 50 or 60"
-            )
+            raise ValueError(f"{fps} frames a second do not divide 48 kHz and 90 kHz: use 10, 12, 15, 20, 24, 25, 30, 50 or 60")
         self.fps = fps
         self.samples_per_frame = SAMPLE_RATE_HZ // fps
         self.ticks_per_frame = VIDEO_CLOCK_HZ // fps

@@ -7,13 +7,31 @@ what it dropped); mind, outlet and supervisor use asyncio streams through :func:
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
 import socket
 import struct
 from collections import deque
 from collections.abc import Iterator
+from pathlib import Path
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
+
+
+_MAX_SOCKET_PATH = 100
+
+
+@functools.cache
+def _directory_fd(directory: Path) -> int:
+    return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def socket_path(path: Path) -> str:
+    """A name for ``path`` that fits a Unix socket address (108 bytes): a long one goes through its directory's descriptor."""
+    if len(os.fsencode(path)) <= _MAX_SOCKET_PATH:
+        return str(path)
+    return f"/proc/self/fd/{_directory_fd(path.parent)}/{path.name}"
 
 
 class LinkError(ConnectionError):

@@ -55,9 +55,7 @@ class Product(_Model):
     price_minor: int = Field(ge=0)
     list_price_minor: int | None = Field(default=None, ge=0)
     stock: int | None = Field(default=None, ge=0, description="None = not known")
-    attributes: dict[str, Text] = Field(
-        default_factory=dict, description="key: stable snake_case name, e.g. 'material'"
-    )
+    attributes: dict[str, Text] = Field(default_factory=dict, description="key: stable snake_case name, e.g. 'material'")
     selling_points: tuple[Text, ...] = ()
     shipping: Text = Text()
     after_sales: Text = Text()
@@ -265,9 +263,7 @@ def load_spec(path: Path) -> SessionSpec:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise SpecError(
-            f"show file {path}: {error.strerror or error}: give the path of a readable JSON file"
-        ) from error
+        raise SpecError(f"show file {path}: {error.strerror or error}: give the path of a readable JSON file") from error
     try:
         return SessionSpec.model_validate_json(raw)
     except ValidationError as error:
