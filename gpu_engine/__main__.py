@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
             if options.json:
                 sys.stdout.write(json.dumps(findings) + "\n")
                 return 0
-            return print_report(findings)
+            return int(print_report(findings))
         if options.command == "session":
             if options.follow_parent:
                 die_with_parent()
