@@ -35,11 +35,15 @@ def main(argv: list[str] | None = None) -> int:
 
     doctor = commands.add_parser("doctor", help="say what this machine can run and what is missing")
     doctor.add_argument("--json", action="store_true")
+    doctor.add_argument("--warm-up", action="store_true", help="only compile the renderer for this processor")
 
     options = parser.parse_args(argv)
     try:
         if options.command == "doctor":
-            from gpu_engine.doctor import examine, print_report
+            from gpu_engine.doctor import examine, print_report, warm_up
+
+            if options.warm_up:
+                return warm_up()
 
             findings = examine()
             if options.json:

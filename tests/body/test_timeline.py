@@ -244,9 +244,7 @@ def test_what_was_heard_is_the_captions_that_were_reached() -> None:
 
 def test_the_scene_shows_lips_caption_and_card_of_the_playing_clip_only() -> None:
     timeline = Timeline()
-    timeline.begin(
-        ClipBegin("a", "t", ClipKind.SCRIPT, Priority.SCRIPT, card=Card(product_id="p", title="茶", price="¥79")), 0
-    )
+    timeline.begin(ClipBegin("a", "t", ClipKind.SCRIPT, Priority.SCRIPT, card=Card(product_id="p", title="茶", price="¥79")), 0)
     timeline.chunk(ClipChunk("a", tone(200), lips(200, 255), (Caption(0, "你好"),)))
     timeline.seal(ClipSeal("a"))
     player = Player(timeline)
@@ -277,9 +275,7 @@ def test_chunks_for_unknown_or_sealed_clips_and_double_begins_are_refused_and_co
     st.lists(st.tuples(st.integers(1, 400), st.sampled_from(list(Priority)), st.integers(0, 200)), min_size=1, max_size=8),
     st.lists(st.integers(0, 40), max_size=4),
 )
-def test_every_clip_ends_exactly_once_and_no_sample_is_lost(
-    clips: list[tuple[int, Priority, int]], cuts: list[int]
-) -> None:
+def test_every_clip_ends_exactly_once_and_no_sample_is_lost(clips: list[tuple[int, Priority, int]], cuts: list[int]) -> None:
     timeline = Timeline()
     for number, (ms, priority, gap_ms) in enumerate(clips):
         put(timeline, f"c{number}", ms, priority=priority, gap_ms=gap_ms, cut_ms=(ms // 2, ms))

@@ -53,7 +53,9 @@ def test_sequence_goes_on_after_a_restart_and_a_torn_line_is_cut_off(tmp_path: P
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 30), st.booleans()), max_size=120))
-def test_no_second_is_ever_written_twice(tmp_path_factory: pytest.TempPathFactory, reports: list[tuple[int, int, bool]]) -> None:
+def test_no_second_is_ever_written_twice(
+    tmp_path_factory: pytest.TempPathFactory, reports: list[tuple[int, int, bool]]
+) -> None:
     path = tmp_path_factory.mktemp("usage") / "usage.jsonl"
     account = UsageAccount(path, 720)
     for incarnation, second, taken in sorted(reports, key=lambda r: r[0]):
