@@ -23,6 +23,4 @@ def make_app(broker_url: str, broker_folder: Path) -> Celery:
     return celery
 
 
-app = make_app(
-    os.environ.get("LUMIHOST_BROKER_URL", "filesystem://"), Path(os.environ.get("LUMIHOST_VAR", "var")) / "broker"
-)
+app = make_app(os.environ.get("LUMIHOST_BROKER_URL", "filesystem://"), Path(os.environ.get("LUMIHOST_VAR", "var")) / "broker")

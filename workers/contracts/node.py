@@ -112,7 +112,8 @@ class Metrics(msgspec.Struct, frozen=True, tag_field="type", tag="metrics"):
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", tag="event"):
-    """Something that happened; numbered by the agent, without gaps as long as the agent's buffer holds."""
+    """Something that happened (kinds and data: gpu_engine.session.control.Event). ``seq`` grows within (session, epoch), also
+    across restarts of the engine, and may skip; ``at_ms`` is Unix time in milliseconds."""
 
     session: str
     epoch: int

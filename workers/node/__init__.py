@@ -1,0 +1,1 @@
+"""The node agent: supervises engines, talks to the platform, survives both of them."""
