@@ -1,4 +1,4 @@
-"""Named suites of checks: ``lint`` (format, imports, types), ``frontend``, ``unit``, ``media``, ``platform``, ``e2e``; ``all`` runs each.
+"""Named suites of checks: ``lint`` (format, imports, types), ``frontend``, ``unit``, ``media``, ``platform``, ``e2e``, ``all``.
 
 Everything that can fail is run even after a failure, so that one run shows all that is wrong. The last line printed is
 pytest's.
