@@ -15,12 +15,12 @@ def transport_options(broker_url: str, folder: Path) -> dict[str, Any]:
     """Transport options for ``broker_url``; makes the folders of the filesystem transport under ``folder``."""
     if not broker_url.startswith("filesystem:"):
         return {}
-    messages, control = folder / "messages", folder / "control"
-    for path in (messages, control):
+    queue, control = folder / "queue", folder / "control"
+    for path in (queue, control):
         path.mkdir(parents=True, exist_ok=True)
     return {
-        "data_folder_in": str(messages),
-        "data_folder_out": str(messages),
+        "data_folder_in": str(queue),
+        "data_folder_out": str(queue),
         "control_folder": str(control),
         "store_processed": False,
         "polling_interval": 0.05,

@@ -25,9 +25,10 @@ class CeleryChild:
 
     def __init__(self, node_id: str, agent_socket: Path, log_path: Path) -> None:
         self._argv = [
-            sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-Q", node_queue(node_id),
-            "-n", f"node.{node_id}@%h", "--pool=threads", "-c", "2", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING",
-        ]  # fmt: skip
+            *(sys.executable, "-m", "celery", "-A", "workers.app", "worker"),
+            *("-Q", node_queue(node_id), "-n", f"node.{node_id}@%h", "--pool=threads", "-c", "2"),
+            *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"),
+        ]
         self._env = {**os.environ, "LUMIHOST_AGENT_SOCKET": str(agent_socket)}
         self._log_path = log_path
         self.pid = 0

@@ -1,0 +1,1 @@
+"""The `lumihost` command."""

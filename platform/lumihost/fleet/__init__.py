@@ -1,0 +1,1 @@
+"""Machines that run engines: nodes, their tokens, heartbeats and who goes where."""

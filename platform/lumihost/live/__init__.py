@@ -1,0 +1,1 @@
+"""Channels, shows and live sessions: state machine, dispatch, reconciliation."""

@@ -1,0 +1,12 @@
+"""Django app ``lumihost.live``."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class LiveConfig(AppConfig):
+    """The room `live`."""
+
+    name = "lumihost.live"
+    label = "live"

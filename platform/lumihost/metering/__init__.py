@@ -1,0 +1,1 @@
+"""The usage ledger: what was produced and accepted, charged once."""

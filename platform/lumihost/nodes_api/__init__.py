@@ -1,0 +1,1 @@
+"""HTTP that nodes call with their own token; never public."""

@@ -1,0 +1,12 @@
+"""Django app ``lumihost.realtime``."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class RealtimeConfig(AppConfig):
+    """The room `realtime`."""
+
+    name = "lumihost.realtime"
+    label = "realtime"

@@ -1,0 +1,7 @@
+"""Routes of the WebSockets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+websocket_urlpatterns: list[Any] = []

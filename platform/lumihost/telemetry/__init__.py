@@ -1,0 +1,1 @@
+"""The newest snapshot of every live session, in memory."""
