@@ -1,0 +1,1 @@
+"""Lumihost: hosts that sell live around the clock, as a multi-tenant Django product."""

@@ -1,0 +1,12 @@
+"""Django app ``lumihost.api``."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ApiConfig(AppConfig):
+    """The room `api`."""
+
+    name = "lumihost.api"
+    label = "api"

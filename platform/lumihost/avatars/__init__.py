@@ -1,0 +1,1 @@
+"""Avatars and voices a show may use."""

@@ -1,0 +1,1 @@
+"""How the product is put together: settings, URLs, ASGI, Celery, environment, secrets."""

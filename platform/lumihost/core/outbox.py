@@ -1,0 +1,69 @@
+"""Messages that leave only after commit, at least once, in order per topic unless one fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+
+from lumihost.core import clock
+from lumihost.core.models import Outbox
+from tenants.context import current_tenant_or_none
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_S = 1.0
+LONGEST_RETRY_S = 300.0
+
+Handler = Callable[[Outbox], None]
+
+
+def emit(topic: str, payload: Mapping[str, Any], *, delay_s: float = 0.0) -> Outbox:
+    """Queue a message in the caller's transaction; the active tenant, if any, is stamped on it.
+
+    Raises:
+        RuntimeError: there is no transaction, so the message could outlive a failed effect.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError(f"outbox message '{topic}' outside a transaction: wrap the service in transaction.atomic()")
+    tenant = current_tenant_or_none()
+    now = clock.now()
+    return Outbox.objects.create(
+        tenant_id=tenant.pk if tenant else "",
+        topic=topic,
+        payload=dict(payload),
+        created_at=now,
+        available_at=now + timedelta(seconds=delay_s),
+    )
+
+
+def deliver(handlers: Mapping[str, Handler], *, limit: int = 100) -> int:
+    """Hand due messages of the topics in ``handlers`` to their handlers, each outside any transaction.
+
+    A handler that raises is tried again after 1 s, 2 s, 4 s … up to 5 min; the error is kept on the row. One process calls
+    this (the reconciler), and handlers must bear a repetition: a crash between handler and mark delivers again.
+
+    Returns:
+        How many were delivered.
+    """
+    due = Outbox.objects.filter(done_at=None, available_at__lte=clock.now(), topic__in=list(handlers)).order_by(
+        "available_at", "id"
+    )
+    delivered = 0
+    for message in list(due[:limit]):
+        try:
+            handlers[message.topic](message)
+        except Exception as error:
+            attempts = message.attempts + 1
+            wait_s = min(LONGEST_RETRY_S, FIRST_RETRY_S * 2 ** (attempts - 1))
+            log.exception("outbox %s '%s' failed, attempt %d; next in %.0f s", message.pk, message.topic, attempts, wait_s)
+            Outbox.objects.filter(pk=message.pk).update(
+                attempts=attempts, last_error=str(error)[:2000], available_at=clock.now() + timedelta(seconds=wait_s)
+            )
+        else:
+            Outbox.objects.filter(pk=message.pk).update(done_at=clock.now(), attempts=message.attempts + 1)
+            delivered += 1
+    return delivered

@@ -1,0 +1,1 @@
+"""Products, FAQ and shop profile: every fact a host may state."""

@@ -1,0 +1,1 @@
+"""The console's page, health and security of the web front."""

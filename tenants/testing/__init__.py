@@ -1,0 +1,1 @@
+"""Two-tenant fixtures and the isolation walker, shared by every test area."""
