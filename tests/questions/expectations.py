@@ -27,8 +27,9 @@ def says(answer: str, needle: str) -> bool:
     if not pin:
         return False
     before = r"(?<!\d)(?<!\d[.,])" if pin[0].isdigit() else ""
-    after = r"(?![.,]?\d)|(?=\.0+(?!\d))" if pin[-1].isdigit() else ""
-    return re.search(f"{before}{re.escape(pin)}(?:{after})", hay) is not None
+    zeros = r"0*" if re.search(r"\d\.\d+$", pin) else r"(?:\.0+)?"
+    after = rf"{zeros}(?![.,]?\d)" if pin[-1].isdigit() else ""
+    return re.search(f"{before}{re.escape(pin)}{after}", hay) is not None
 
 
 def problems(case: dict[str, Any], *, behaviour: str, answer: str = "", intent: str | None = None) -> list[str]:

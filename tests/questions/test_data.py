@@ -217,6 +217,8 @@ def everything_true(knowledge: Knowledge, products: list[Product]) -> str:
         ("现在 ¥79", "¥79", True),
         ("现在¥799", "¥79", False),
         ("现在¥79.90", "¥79", False),
+        ("现在¥69.90", "69.9", True),
+        ("现在¥69.95", "69.9", False),
         ("一千，¥1,299.00", "¥1,299", True),
         ("只要1,299元", "299元", False),
         ("只要179元", "79元", False),
