@@ -41,12 +41,13 @@ class UsageEvent(AppendOnlyTenantModel):
 
 
 class UsageBucket(TenantModel):
-    """Billable seconds of a session within one hour (UTC), always recomputed from events, never incremented."""
+    """Billable seconds of a session at one rendition within one hour (UTC); recomputed from events, never incremented."""
 
     id_prefix = "usb"
 
     session = models.ForeignKey(LiveSession, on_delete=models.PROTECT, related_name="usage_buckets")
     hour = models.DateTimeField()
+    height_px = models.PositiveIntegerField()
     billable_s = models.PositiveIntegerField()
     cost_micros = models.PositiveBigIntegerField()
     currency = models.CharField(max_length=3)
@@ -54,7 +55,7 @@ class UsageBucket(TenantModel):
     class Meta:
         base_manager_name = "objects"
         ordering = ["hour"]
-        constraints = [models.UniqueConstraint(fields=["session", "hour"], name="usage_bucket_once")]
+        constraints = [models.UniqueConstraint(fields=["session", "hour", "height_px"], name="usage_bucket_once")]
         indexes = [models.Index(fields=["tenant", "hour"])]
 
     def __str__(self) -> str:
