@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -68,13 +69,20 @@ class ChildLink:
         self._reader, self._writer = await asyncio.open_unix_connection(socket_path(run_dir / "supervisor.sock"))
         self._send(Hello(self._name, os.getpid()))
 
-    def emit(self, kind: str, **data: Any) -> None:
+    def emit(self, kind: str, /, **data: Any) -> None:
         """Report an event; dropped (and counted) when the supervisor does not read."""
         self._send(ChildEvent(kind, data))
 
     def metrics(self, **part: Any) -> None:
         """Report metric values, about once a second."""
         self._send(ChildMetrics(part))
+
+    async def drain(self) -> None:
+        """Wait until what was emitted has left for the supervisor (or it is gone): before an ordered exit."""
+        if self._writer is not None:
+            self._writer.transport.set_write_buffer_limits(high=0)
+            with contextlib.suppress(OSError):
+                await asyncio.wait_for(self._writer.drain(), 2.0)
 
     async def serve(self, handlers: Mapping[str, Handler]) -> None:
         """Answer requests until the supervisor closes the link. A handler's failure is a reply, never the end of serving."""

@@ -1,0 +1,42 @@
+"""``python -m gpu_engine.outputs --spec show.json --run-dir DIR``: the outlet process of a session."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import structlog
+import uvloop
+
+from gpu_engine.outputs.outlet import serve
+from gpu_engine.session.spec import SpecError, load_spec
+
+log = structlog.get_logger(__name__)
+
+
+def main() -> int:
+    """Exit code 0 after an ordered end, 2 when the show file or the run directory cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m gpu_engine.outputs", description="Run the outputs of one session.")
+    parser.add_argument("--spec", type=Path, required=True, help="show file (JSON)")
+    parser.add_argument("--run-dir", type=Path, required=True, help="the session's directory, with supervisor.sock")
+    options = parser.parse_args()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    try:
+        spec = load_spec(options.spec)
+        uvloop.run(serve(spec, options.run_dir))
+    except SpecError as error:
+        log.error("outlet cannot start", error=str(error))
+        return 2
+    except OSError as error:
+        log.error("outlet lost its run directory", run_dir=str(options.run_dir), error=str(error))
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # A name look-up or a disk that hangs keeps a thread; it must not keep the process.
+    os._exit(code)
