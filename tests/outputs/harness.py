@@ -118,7 +118,7 @@ class Supervisor:
         while True:
             try:
                 message = _decoder.decode(await read_frame(reader))
-            except LinkError:
+            except (LinkError, asyncio.CancelledError):
                 break
             if isinstance(message, Hello):
                 self.hellos.append(message)
