@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ HUNG_AFTER_S = 15.0
 INIT_TIMEOUT_S = 60.0
 REQUEST_TIMEOUT_S = 10.0
 
-_MODULES = {"body": "gpu_engine.body", "mind": "gpu_engine.mind", "outlet": "gpu_engine.outputs"}
+MODULES: Mapping[str, str] = {"body": "gpu_engine.body", "mind": "gpu_engine.mind", "outlet": "gpu_engine.outputs"}
 _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[ChildMessage] = msgspec.msgpack.Decoder(ChildMessage)
 
@@ -64,15 +64,20 @@ class Children:
     """Spawns and links the children of one session. ``arguments`` gives each its command-line arguments at every start."""
 
     def __init__(
-        self, run_dir: Path, arguments: Callable[[str], list[str]], on_event: OnEvent, on_metrics: OnMetrics, log_dir: Path
+        self,
+        run_dir: Path,
+        arguments: Callable[[str], list[str]],
+        on_event: OnEvent,
+        on_metrics: OnMetrics,
+        modules: Mapping[str, str] = MODULES,
     ) -> None:
         self._run_dir = run_dir
         self._arguments = arguments
         self._on_event = on_event
         self._on_metrics = on_metrics
-        self._log_dir = log_dir
+        self._modules = modules
         self._ids = itertools.count(1)
-        self._children = {name: Child(name) for name in _MODULES}
+        self._children = {name: Child(name) for name in modules}
         self.stopping = False
 
     def pids(self) -> dict[str, int]:
@@ -157,8 +162,8 @@ class Children:
             self._on_event(name, "process", {"name": name, "what": "restarted", "pid": 0, "code": code})
 
     async def _run_once(self, child: Child) -> int:
-        command = [sys.executable, "-m", _MODULES[child.name], *self._arguments(child.name)]
-        with (self._log_dir / f"{child.name}.log").open("ab") as log_file:
+        command = [sys.executable, "-m", self._modules[child.name], *self._arguments(child.name)]
+        with (self._run_dir / f"{child.name}.log").open("ab") as log_file:
             child.process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=log_file, stderr=log_file, env=dict(os.environ)
             )

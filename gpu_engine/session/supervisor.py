@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from gpu_engine.session.accounting import UsageAccount
 from gpu_engine.session.child import RequestRefused
-from gpu_engine.session.children import Children
+from gpu_engine.session.children import MODULES, Children
 from gpu_engine.session.control import ControlMessage, Event, Metrics, Reply, Request
 from gpu_engine.session.link import LinkError, read_frame, socket_path, write_frame
 from gpu_engine.session.spec import Cursor, Knowledge, SessionSpec
@@ -46,7 +46,9 @@ Listener = Callable[[Event | Metrics], None]
 class Supervisor:
     """The parent process of one session. ``listener`` also receives every event and metrics record (the console)."""
 
-    def __init__(self, spec: SessionSpec, run_dir: Path, listener: Listener | None = None) -> None:
+    def __init__(
+        self, spec: SessionSpec, run_dir: Path, listener: Listener | None = None, modules: Mapping[str, str] = MODULES
+    ) -> None:
         self._spec = spec
         self._run_dir = run_dir
         self._files = StateFiles(run_dir)
@@ -54,7 +56,7 @@ class Supervisor:
         self._cursor = self._files.load_cursor(spec.cursor)
         self._knowledge = spec.knowledge
         self._usage = UsageAccount(run_dir / "usage.jsonl", spec.video.height)
-        self._children = Children(run_dir, self._arguments, self._on_event, self._on_metrics, run_dir)
+        self._children = Children(run_dir, self._arguments, self._on_event, self._on_metrics, modules)
         self._parts: dict[str, dict[str, Any]] = {"body": {}, "mind": {}, "outlet": {}}
         self._ring: deque[Event] = deque(maxlen=EVENT_RING)
         self._seq = self.incarnation * EVENTS_PER_INCARNATION
