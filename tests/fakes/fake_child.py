@@ -44,7 +44,7 @@ async def _serve(name: str, run_dir: Path) -> None:
         if params["text"] == "die":
             os._exit(9)
         if params["text"] == "hang":
-            time.sleep(3600)  # noqa: ASYNC251 - the point is a blocked event loop
+            time.sleep(3600)  # the point is a blocked event loop
         if params["text"] == "cursor":
             link.emit("cursor", loop=1, segment_index=2, line_index=3, sentence_index=4)
         if params["text"] == "take":
