@@ -133,7 +133,7 @@ class LipCompiler:
 
     def __init__(self, lang: str) -> None:
         self._targets = viseme_weights(lang).astype(np.float64)
-        self._spans: list[VisemeSpan] = []
+        self._heard: list[PhonemeSpan] = []
         self._clip_ms = 0.0
         self._clause_ms = 0.0
         self._rows_done = 0
@@ -164,41 +164,40 @@ class LipCompiler:
             raise ValueError(f"chunk of {duration_ms} ms: a chunk cannot be shorter than nothing")
         begin = self._clip_ms
         end = begin + duration_ms
-        known = self._shifted(viseme_spans([*phonemes, *upcoming]))
-        self._spans = [s for s in self._spans if s.end_ms > begin - _CONTEXT_MS]
-        rows = self._compile(self._spans + known, end, last)
-        self._spans += self._shifted(viseme_spans(phonemes))
+        self._heard = [p for p in self._heard if p.end_ms > begin - _CONTEXT_MS] + self._shifted(phonemes)
+        rows = self._compile(viseme_spans(self._heard + self._shifted(upcoming)), end, last)
         self._clip_ms = end
         if last:
             self._clause_ms = end
-            self._spans = []
+            self._heard = []
         return rows
 
     def pause(self, duration_ms: float) -> NDArray[np.uint8]:
         """Rest rows for silence put between clauses: uint8[n, 32]."""
         return self.push((), duration_ms, last=True)
 
-    def _shifted(self, spans: list[VisemeSpan]) -> list[VisemeSpan]:
-        return [VisemeSpan(s.viseme, s.start_ms + self._clause_ms, s.end_ms + self._clause_ms) for s in spans]
+    def _shifted(self, phonemes: Sequence[PhonemeSpan]) -> list[PhonemeSpan]:
+        offset = self._clause_ms
+        return [PhonemeSpan(p.symbol, p.start_ms + offset, p.end_ms + offset) for p in phonemes]
 
     def _compile(self, spans: list[VisemeSpan], end_ms: float, last: bool) -> NDArray[np.uint8]:
         total = int(np.ceil(round(end_ms / ROW_MS, 6)))
-        times = np.arange(self._rows_done, total) * ROW_MS
+        times = np.arange(self._rows_done, total, dtype=np.float64) * np.float64(ROW_MS)
         if not len(times):
             return np.zeros((0, WEIGHT_COUNT), dtype=np.uint8)
-        before = times[0] - ROW_MS
-        weights = self._blend(spans, np.concatenate(([before], times)))
-        # What was sent cannot be taken back: start from it and let the difference fade.
-        fade = np.clip(1.0 - (times - before) / _JOIN_MS, 0.0, 1.0)
-        weights[1:] += fade[:, None] * (self._last_row - weights[0])
-        weights = weights[1:]
-        self._seal(spans, times, weights)
+        grid = np.concatenate(([times[0] - ROW_MS], times))
+        weights = self._blend(spans, grid)
+        closed = self._seal(spans, grid, weights)
+        # What was sent cannot be taken back: start from it and let the difference fade, but never hold a closure open.
+        fade = np.clip(1.0 - (grid - grid[0]) / _JOIN_MS, 0.0, 1.0) * (1.0 - closed)
+        weights = weights[1:] + fade[1:, None] * (self._last_row - weights[0])
         if last:
             self._settle(spans, times, weights)
         np.clip(weights, 0.0, 1.0, out=weights)
         self._rows_done = total
         self._last_row = weights[-1].copy()
-        return np.rint(weights * 255.0).astype(np.uint8)
+        rows: NDArray[np.uint8] = np.rint(weights * 255.0).astype(np.uint8)
+        return rows
 
     def _blend(self, spans: list[VisemeSpan], times: NDArray[np.float64]) -> NDArray[np.float64]:
         if not spans:
@@ -220,17 +219,21 @@ class LipCompiler:
         blended[:, ~_LIP_COLUMNS] = 0.0
         return blended
 
-    def _seal(self, spans: list[VisemeSpan], times: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+    def _seal(self, spans: list[VisemeSpan], times: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Force closures into ``weights``; returns how far each row is given to one, in [0, 1]."""
+        closed = np.zeros(len(times))
         for span in spans:
             if span.viseme not in _CLOSURES:
                 continue
             middle, half = (span.start_ms + span.end_ms) / 2, max(span.end_ms - span.start_ms - 20.0, CLOSURE_MS) / 2
-            gate = _window(times, middle - half, middle + half, CLOSURE_RAMP_MS)[:, None]
+            gate = _window(times, middle - half, middle + half, CLOSURE_RAMP_MS)
             if not gate.any():
                 continue
             target = np.repeat(self._targets[span.viseme][None, :], len(times), axis=0)
             target[:, _ROUND_COLUMNS] = 0.3 * weights[:, _ROUND_COLUMNS]
-            weights += gate * (target - weights)
+            weights += gate[:, None] * (target - weights)
+            np.maximum(closed, gate, out=closed)
+        return closed
 
     def _settle(self, spans: list[VisemeSpan], times: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
         sounding = [s.end_ms for s in spans if s.viseme != VISEME_INDEX["sil"]]

@@ -19,7 +19,7 @@ from gpu_engine.session.timeline import LIP_RATE_HZ, Emotion
 
 LIP_SPEED_PER_MS = 0.014
 """Fastest change of a lip weight: lets a clip that starts or is cut mid-word move the mouth within two frames, not in one."""
-REST_MS = 90.0
+REST_MS = 100.0
 SPEAKING_EASE_MS = 180.0
 
 _AT = WEIGHT_INDEX
@@ -58,6 +58,7 @@ class Mixer:
         self._lips = np.zeros(len(_LIPS), dtype=np.float32)
         self._goal = np.zeros(len(_LIPS), dtype=np.float32)
         self._emotion = EmotionEase(Emotion())
+        self._release_ms = REST_MS
         self._speaking = 0.0
         self._last_ms: float | None = None
 
@@ -99,10 +100,10 @@ class Mixer:
 
     def _move_lips(self, lips: NDArray[np.float32] | None, step_ms: float) -> None:
         if lips is None:
-            reach = max(0.0, 1.0 - step_ms / REST_MS)
-            self._lips *= reach
-            self._lips[self._lips < 0.02] = 0.0
+            self._lips *= max(0.0, 1.0 - step_ms / self._release_ms) if self._release_ms > 0 else 0.0
+            self._release_ms -= step_ms
             return
+        self._release_ms = REST_MS
         np.take(lips, _LIPS, out=self._goal)
         np.subtract(self._goal, self._lips, out=self._goal)
         limit = LIP_SPEED_PER_MS * step_ms

@@ -83,7 +83,7 @@ def layout(width: int, height: int) -> Layout:
         label_em=_even(0.060 * short),
         label_width=round(0.5 * width),
         card=rect(0.695, 0.09, 0.965, 0.755),
-        caption=rect(0.06, 0.775, 0.94, 0.955),
+        caption=rect(0.06, 0.77, 0.94, 0.955),
         caption_em=_even(0.058 * short),
         host_x=0.40,
     )

@@ -53,6 +53,11 @@ def rounded_mask(size: tuple[int, int], radius: int) -> Image.Image:
     return mask
 
 
+def tighten(text: str) -> str:
+    """``text`` with the spaces around middle dots removed: in this font the dot itself is as wide as a hanzi."""
+    return text.replace(" · ", "·")
+
+
 def ink_box(lines: list[str], weight: Weight, size_px: int) -> tuple[int, int]:
     """Top and bottom of the ink of ``lines`` relative to the ascender line, px."""
     boxes = [font(weight, size_px).getbbox(line, anchor="ls") for line in lines if line]
@@ -62,9 +67,9 @@ def ink_box(lines: list[str], weight: Weight, size_px: int) -> tuple[int, int]:
 def label_sprite(text: str, plan: Layout) -> Sprite:
     """The AI-content label: white on a dark plate at the top left of the safe area, one line or, when too wide, two."""
     em = plan.label_em
-    lines = [text]
-    if text_width(text, "Bold", em) > plan.label_width and " · " in text:
-        lines = [part.strip() for part in text.split(" · ")]
+    lines = [tighten(text)]
+    if text_width(lines[0], "Bold", em) > plan.label_width and "·" in lines[0]:
+        lines = [part.strip() for part in lines[0].split("·")]
     # The law counts the height of the characters as drawn, so the size is raised until the ink itself is tall enough.
     while True:
         up, down = ink_box(lines, "Bold", em)
@@ -103,7 +108,7 @@ def caption_sprite(text: str, plan: Layout) -> Sprite | None:
         lines = wrap(shown, "Bold", em, inside, 2, balance=True)
         if not lines[-1].endswith("…"):
             break
-    step, pad_y = round(1.32 * em), round(0.26 * em)
+    step, pad_y = round(1.28 * em), round(0.24 * em)
     width = round(max(text_width(line, "Bold", em) for line in lines)) + 2 * pad_x
     height = step * len(lines) + 2 * pad_y
     image = _plate((width, height), round(0.38 * em), CAPTION_PLATE)
@@ -238,7 +243,7 @@ def _card_text(image: Image.Image, card: Card, plan: Layout, area: Rect) -> int:
             strike = base - round(0.36 * old_em)
             draw.line((x - 2, strike, x + width + 2, strike), MUTED, max(round(2 * unit), 1))
         y = base + round(0.30 * em)
-    note = drawable(card.note, "Bold")
+    note = tighten(drawable(card.note, "Bold"))
     if note:
         em, inset = round(21 * unit), round(10 * unit)
         for line in wrap(note, "Bold", em, area.width - 2 * inset, 1):

@@ -40,8 +40,8 @@ def charset() -> set[int]:
 
 def cut(collection: Path, out: Path, style: str) -> None:
     """Write the subset of the Simplified Chinese face of ``collection`` to ``out``."""
-    from fontTools import subset
-    from fontTools.ttLib import TTFont
+    from fontTools import subset  # type: ignore[import-not-found]
+    from fontTools.ttLib import TTFont  # type: ignore[import-not-found]
 
     font = TTFont(collection, fontNumber=SIMPLIFIED_CHINESE)
     options = subset.Options(layout_features=["kern", "locl", "palt"], hinting=False, desubroutinize=False)
