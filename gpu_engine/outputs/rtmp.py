@@ -146,6 +146,9 @@ class RtmpConnection:
         except TimeoutError as error:
             _abort(writer)
             raise RtmpError("unreachable", f"{url} {step} within {limit_s:g} s") from error
+        except ssl.SSLCertVerificationError as error:
+            _abort(writer)
+            raise RtmpError("unreachable", f"{url}: the certificate is not trusted ({error.verify_message})") from error
         except ssl.SSLError as error:
             _abort(writer)
             raise RtmpError("unreachable", f"{url}: secure connection failed: {error.reason or error}") from error
@@ -165,7 +168,8 @@ class RtmpConnection:
         sock = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes // 2)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._writer.transport.set_write_buffer_limits(high=0)
+        # Not high=0: asyncio's TLS transport then pauses for ever.
+        self._writer.transport.set_write_buffer_limits(high=1, low=0)
 
     # --- opening ------------------------------------------------------------------------------------------------------
 
