@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 PATH = "/ws/node/"
-MAX_FRAME_BYTES = 1024 * 1024
+MAX_FRAME_BYTES = 8 * 1024 * 1024
 LEASE_TTL_S = 6.0
 RENEW_S = 1.5
 MAX_SEGMENTS_PER_MESSAGE = 100

@@ -61,7 +61,7 @@ def _options(argv: list[str] | None) -> AgentOptions:
     try:
         token = arguments.token_file.read_text().strip()
     except OSError as error:
-        parser.error(f"token file {arguments.token_file}: {error.strerror}: `manage.py node_token` writes one")
+        parser.error(f"token file {arguments.token_file}: {error.strerror}: `manage.py register_node` writes one")
     command = os.environ.get("LUMIHOST_ENGINE_COMMAND")
     supervision = SupervisionOptions(engine_command=tuple(shlex.split(command))) if command else SupervisionOptions()
     return AgentOptions(

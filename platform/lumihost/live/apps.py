@@ -10,3 +10,4 @@ class LiveConfig(AppConfig):
 
     name = "lumihost.live"
     label = "live"
+    global_models = {"ReconcilerLease": "one reconciler serves every tenant"}

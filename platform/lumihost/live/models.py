@@ -215,3 +215,17 @@ class Recording(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ReconcilerLease(models.Model):
+    """The one row that decides which reconciler works: exactly one at a time, another within seconds when it dies."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    holder = models.CharField(max_length=64)
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="one_reconciler_lease")]
+
+    def __str__(self) -> str:
+        return self.holder

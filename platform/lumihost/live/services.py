@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from lumihost.fleet.models import Node
 from lumihost.live import state
 from lumihost.live.models import Channel, Desired, LiveSession, SessionAssignment, SessionEvent, SessionState, Show
 from lumihost.metering.tariffs import micros_per_second
+from tenants.context import scope
 from workers.contracts.node import LEASE_TTL_S, NodeSessionState
 
 log = logging.getLogger(__name__)
@@ -130,6 +131,23 @@ def assign(*, session_id: str, node: Node, actor: Actor) -> LiveSession:
 
 
 @transaction.atomic
+def end_unplaced(*, session_id: str, actor: Actor) -> LiveSession:
+    """End a session that is to stop and that no node holds."""
+    session = _locked(session_id)
+    before = session.state
+    _move(session, SessionState.ENDED)
+    session.save()
+    audit.record(actor=actor, action="session.ended", target=session, before={"state": before}, after={"state": session.state})
+    _tell(session)
+    return session
+
+
+def note_dispatch(*, session_id: str, epoch: int) -> None:
+    """A command for it leaves now. Runs over all tenants."""
+    LiveSession.objects.filter(pk=session_id, epoch=epoch).update(dispatched_at=clock.now())
+
+
+@transaction.atomic
 def interrupt(*, session_id: str, epoch: int, reason: str, actor: Actor) -> LiveSession | None:
     """The node is lost: the session waits for it, or for another one. None when things have moved on meanwhile."""
     session = _locked(session_id)
@@ -144,6 +162,37 @@ def interrupt(*, session_id: str, epoch: int, reason: str, actor: Actor) -> Live
     audit.record(actor=actor, action="session.interrupted", target=session, before={"state": before}, after={"reason": reason})
     _tell(session)
     return session
+
+
+@transaction.atomic
+def lost_on_node(*, node: Node, held: Collection[tuple[str, int]], actor: Actor) -> list[LiveSession]:
+    """A node said hello and does not have these sessions of its own any more: they are placed again.
+
+    One that was assigned a moment ago is left alone, its command may still be on the way. Runs over all tenants.
+    """
+    young = clock.now() - timedelta(seconds=LEASE_TTL_S)
+    lost = LiveSession.objects.select_for_update(of=("self",)).filter(
+        node=node, state__in=[*state.ON_A_NODE, SessionState.INTERRUPTED]
+    )
+    changed = []
+    for session in lost.exclude(state=SessionState.ASSIGNED, state_at__gte=young).select_related("tenant"):
+        if (session.pk, session.epoch) in held:
+            continue
+        with scope(session.tenant):
+            session.node, session.lease_until = None, None
+            before = session.state
+            if session.state != SessionState.INTERRUPTED:
+                _move(session, SessionState.ENDED if session.desired == Desired.STOPPED else SessionState.INTERRUPTED)
+            elif session.desired == Desired.STOPPED:
+                _move(session, SessionState.ENDED)
+            session.save()
+            audit.record(
+                actor=actor, action="session.interrupted", target=session, before={"state": before},
+                after={"reason": f"node {node.pk} came back without it"},
+            )  # fmt: skip
+            _tell(session)
+        changed.append(session)
+    return changed
 
 
 @transaction.atomic
@@ -263,8 +312,8 @@ def _locked_at(session_id: str, epoch: int) -> LiveSession:
 
 
 def _held_by_a_node(session: LiveSession) -> bool:
-    """Whether some node may still run it: an interrupted engine may come back."""
-    return session.epoch > 0 and session.node_id is not None and session.node is not None and session.node.state != "offline"
+    """Whether a node renews it: its engine is being restarted there and must be told to stop."""
+    return session.node_id is not None and session.lease_until is not None and session.lease_until > clock.now()
 
 
 def _move(session: LiveSession, following: SessionState) -> None:

@@ -1,0 +1,51 @@
+"""``manage.py reconcile``: the reconciler's process."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import OperationalError, close_old_connections
+
+from lumihost.live.dispatch import CeleryDispatcher
+from lumihost.live.notify import Notifier
+from lumihost.live.reconcile import INTERVAL_S, Reconciler
+
+
+class Command(BaseCommand):
+    """Reconcile until told to stop."""
+
+    help = "Compare wanted with running sessions twice a second and act; one at a time works, others wait."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """``--once`` for one round."""
+        parser.add_argument("--once", action="store_true", help="one round, then exit")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run."""
+        leave = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: leave.set())
+        holder = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(3)}"
+        reconciler = Reconciler(holder=holder, dispatcher=CeleryDispatcher(), notifier=Notifier())
+        self.stderr.write(f"reconciler {holder} runs")
+        try:
+            while not leave.is_set():
+                started_s = time.monotonic()
+                try:
+                    reconciler.step()
+                except OperationalError as error:
+                    # The database is away or busy: shows go on without us, the next round tries again.
+                    self.stderr.write(f"database: {error}")
+                    close_old_connections()
+                if options["once"]:
+                    break
+                leave.wait(max(0.05, INTERVAL_S - (time.monotonic() - started_s)))
+        finally:
+            reconciler.release()
