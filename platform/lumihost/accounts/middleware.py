@@ -15,7 +15,7 @@ SEEN_AT = "seen_at"
 
 
 class AbsoluteSessionAge:
-    """Flush a session past its absolute age; extend an active one, at most every ``SESSION_IDLE_REFRESH_S``: writes are dear."""
+    """Flush a session past its absolute age; extend an active one, at most every ``SESSION_IDLE_REFRESH_S``."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -10,3 +10,7 @@ class ApiConfig(AppConfig):
 
     name = "lumihost.api"
     label = "api"
+
+    def ready(self) -> None:
+        """Register the OpenAPI extensions."""
+        from lumihost.api import schema  # noqa: F401

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 
 from tenants.base import TenantModel
+
+
+class ReadableJSON(DjangoJSONEncoder):
+    """Chinese stays Chinese in the column, so that a search for an alias finds it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "ensure_ascii": False})
+
 
 TITLE_CHARS = 300
 PROSE_CHARS = 2000
@@ -37,7 +48,7 @@ class Product(TenantModel):
     link_no = models.PositiveIntegerField(default=0, help_text="number viewers use ('3号链接'); 0 = none")
     title_zh = models.CharField(max_length=TITLE_CHARS, blank=True, default="")
     title_en = models.CharField(max_length=TITLE_CHARS, blank=True, default="")
-    aliases = models.JSONField(default=list, blank=True)
+    aliases = models.JSONField(default=list, blank=True, encoder=ReadableJSON)
     category = models.CharField(max_length=120, blank=True, default="")
     currency = models.CharField(max_length=3)
     price_minor = models.PositiveBigIntegerField()
@@ -104,12 +115,14 @@ class Import(TenantModel):
         REFUSED = "refused"
 
     file_name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64, help_text="of the file, to recognise it when it comes again")
     state = models.CharField(max_length=16, choices=State.choices)
     created = models.PositiveIntegerField(default=0)
     updated = models.PositiveIntegerField(default=0)
     unchanged = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0, help_text="rows left out because of an error")
     errors = models.JSONField(default=list, help_text="[{row, column, value, code, message: {zh, en}}]")
+    warnings = models.JSONField(default=list, help_text="same shape; nothing was lost")
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
