@@ -35,6 +35,10 @@ RELEASE_MS = 80.0
 CLOSURE_MS = 60.0
 """Shortest full closure: holds three rows, so a 40 ms frame always lands on one."""
 CLOSURE_RAMP_MS = 60.0
+HOLD_MS = 60.0
+"""Kept back at the end of an unfinished chunk, until it is known which sound the lips must move towards."""
+LAST_VOWEL_MS, LAST_CONSONANT_MS = 160.0, 110.0
+"""Longest sound before a written pause: the voice gives the first part of the pause to the sound before it."""
 _JOIN_MS = 80.0
 _CONTEXT_MS = 400.0
 
@@ -45,8 +49,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "spread": ("mouthStretch", "mouthUpperUp", "mouthLowerDown"),
     "tongue": ("tongueOut",),
 }
-_BEFORE_MS = np.array([45.0, 40.0, 75.0, 55.0, 40.0])
-_AFTER_MS = np.array([50.0, 35.0, 60.0, 50.0, 35.0])
+_BEFORE_MS = np.array([42.0, 40.0, 75.0, 50.0, 40.0])
+_AFTER_MS = np.array([45.0, 35.0, 60.0, 45.0, 35.0])
 _STRENGTH: dict[str, tuple[float, float, float, float, float]] = {
     #      jaw  seal round spread tongue
     "sil": (0.8, 0.6, 0.6, 0.6, 1.0),
@@ -59,11 +63,11 @@ _STRENGTH: dict[str, tuple[float, float, float, float, float]] = {
     "SS": (1.8, 0.5, 0.50, 0.9, 1.0),
     "nn": (0.8, 0.4, 0.20, 0.5, 1.0),
     "RR": (0.8, 0.3, 1.20, 0.5, 0.8),
-    "aa": (1.2, 0.4, 0.90, 0.8, 0.6),
-    "E": (1.0, 0.4, 0.90, 0.9, 0.6),
+    "aa": (2.0, 0.4, 0.90, 0.8, 0.6),
+    "E": (1.5, 0.4, 0.90, 0.9, 0.6),
     "ih": (1.0, 0.4, 0.90, 1.0, 0.6),
-    "oh": (1.1, 0.4, 1.20, 0.8, 0.6),
-    "ou": (1.1, 0.4, 1.50, 0.8, 0.6),
+    "oh": (1.7, 0.4, 1.20, 0.8, 0.6),
+    "ou": (1.2, 0.4, 1.50, 0.8, 0.6),
 }
 _REST_PULL = 0.03
 """Strength of the rest pose everywhere, so that the mean is defined far from any sound."""
@@ -76,6 +80,8 @@ for _g, _names in enumerate(_GROUPS.values()):
         _COLUMN_GROUP[WEIGHT_INDEX[_name]] = _g
         _LIP_COLUMNS[WEIGHT_INDEX[_name]] = True
 _ROUND_COLUMNS = [WEIGHT_INDEX[n] for n in _GROUPS["round"]]
+_SILENCE = VISEME_INDEX["sil"]
+_VOWELS = frozenset(VISEME_INDEX[name] for name in ("aa", "E", "ih", "oh", "ou"))
 _CLOSURES = (VISEME_INDEX["PP"], VISEME_INDEX["FF"])
 
 
@@ -91,44 +97,54 @@ class VisemeSpan:
 def viseme_spans(phonemes: Sequence[PhonemeSpan]) -> list[VisemeSpan]:
     """Visemes of ``phonemes`` in time order, marks merged into the sounds they modify and diphthongs split.
 
-    Symbols outside the vocabulary take no viseme of their own: the sound before goes on.
+    Time without a sound, whether written (punctuation, spaces) or not, becomes silence when it lasts; else the sounds
+    around it share it. Symbols outside the vocabulary take no viseme of their own: the sound before goes on.
     """
     spans: list[VisemeSpan] = []
-    pending_start: float | None = None
-    silence = VISEME_INDEX["sil"]
+    stress_ms: float | None = None
+    heard_to_ms = 0.0
 
-    def stretch(until_ms: float) -> None:
+    def extend(until_ms: float) -> None:
         if spans and until_ms > spans[-1].end_ms:
             spans[-1] = VisemeSpan(spans[-1].viseme, spans[-1].start_ms, until_ms)
 
+    def bridge(until_ms: float) -> None:
+        gap_ms = until_ms - spans[-1].end_ms if spans else 0.0
+        if gap_ms >= PAUSE_MS:
+            spans.append(VisemeSpan(_SILENCE, spans[-1].end_ms, until_ms))
+        elif gap_ms > 0.0:
+            extend(spans[-1].end_ms + gap_ms / 2)
+
     for phoneme in sorted(phonemes, key=lambda p: p.start_ms):
         symbol, start, end = phoneme.symbol, phoneme.start_ms, max(phoneme.end_ms, phoneme.start_ms)
-        names = PHONEME_VISEMES.get(symbol)
-        if names is None:
-            if symbol in PAUSE_MARKS or symbol in JOIN_MARKS:
-                if end - start >= PAUSE_MS:
-                    spans.append(VisemeSpan(silence, start, end))
-                else:
-                    stretch((start + end) / 2)
-            elif symbol in STRESS_MARKS:
-                pending_start = start if pending_start is None else pending_start
-            else:
-                stretch(end)
-            continue
-        if pending_start is not None:
-            start, pending_start = min(pending_start, start), None
-        if spans and start - spans[-1].end_ms >= PAUSE_MS:
-            spans.append(VisemeSpan(silence, spans[-1].end_ms, start))
-        step = (end - start) / len(names)
-        spans.extend(VisemeSpan(VISEME_INDEX[name], start + i * step, start + (i + 1) * step) for i, name in enumerate(names))
+        names = PHONEME_VISEMES.get(symbol, ())
+        if names:
+            start, stress_ms = (start if stress_ms is None else min(stress_ms, start)), None
+            bridge(start)
+            step = (end - start) / len(names)
+            spans.extend(
+                VisemeSpan(VISEME_INDEX[name], start + i * step, start + (i + 1) * step) for i, name in enumerate(names)
+            )
+        elif symbol in STRESS_MARKS:
+            stress_ms = start if stress_ms is None else stress_ms
+        elif symbol in PAUSE_MARKS:
+            if spans and heard_to_ms > start - 1.0:
+                sound = spans[-1]
+                longest = LAST_VOWEL_MS if sound.viseme in _VOWELS else LAST_CONSONANT_MS
+                spans[-1] = VisemeSpan(sound.viseme, sound.start_ms, min(sound.end_ms, sound.start_ms + longest))
+        elif symbol not in JOIN_MARKS:
+            extend(end)
+        heard_to_ms = max(heard_to_ms, end)
+    bridge(heard_to_ms)
     return spans
 
 
 class LipCompiler:
     """Lip rows of one clip, fed in the order it is spoken; joins between chunks and clauses are smooth.
 
-    Rows lie on the clip's own 20 ms grid whatever the lengths of chunks and clauses are: after chunks of ``d`` ms in all,
-    exactly ``ceil(d / 20)`` rows have come out.
+    Rows lie on the clip's own 20 ms grid whatever the lengths of chunks and clauses are: after whole clauses of ``d`` ms in
+    all, exactly ``ceil(d / 20)`` rows have come out. Inside a clause the last ``HOLD_MS`` come with the next chunk, since
+    the lips move towards a sound before it is heard.
     """
 
     def __init__(self, lang: str) -> None:
@@ -152,7 +168,7 @@ class LipCompiler:
         Args:
             phonemes: spans that start in this chunk, in ms from the clause's first sample.
             last: the clause ends here; the lips come to rest on its final row, the next chunk starts a new clause.
-            upcoming: later spans of the clause that are already known; with them anticipation crosses the join.
+            upcoming: later spans of the clause that are already known; with them nothing is held back.
 
         Returns:
             uint8[n, 32], weight * 255.
@@ -165,7 +181,8 @@ class LipCompiler:
         begin = self._clip_ms
         end = begin + duration_ms
         self._heard = [p for p in self._heard if p.end_ms > begin - _CONTEXT_MS] + self._shifted(phonemes)
-        rows = self._compile(viseme_spans(self._heard + self._shifted(upcoming)), end, last)
+        ready = end if last or upcoming else end - HOLD_MS
+        rows = self._compile(viseme_spans(self._heard + self._shifted(upcoming)), ready, last)
         self._clip_ms = end
         if last:
             self._clause_ms = end
@@ -182,7 +199,7 @@ class LipCompiler:
 
     def _compile(self, spans: list[VisemeSpan], end_ms: float, last: bool) -> NDArray[np.uint8]:
         total = int(np.ceil(round(end_ms / ROW_MS, 6)))
-        times = np.arange(self._rows_done, total, dtype=np.float64) * np.float64(ROW_MS)
+        times = np.arange(self._rows_done, max(total, self._rows_done), dtype=np.float64) * np.float64(ROW_MS)
         if not len(times):
             return np.zeros((0, WEIGHT_COUNT), dtype=np.uint8)
         grid = np.concatenate(([times[0] - ROW_MS], times))
@@ -213,7 +230,7 @@ class LipCompiler:
         share = pull / (pull.sum(axis=1, keepdims=True) + _REST_PULL)
         targets = self._targets[viseme]
         blended: NDArray[np.float64] = np.einsum("tsc,sc->tc", share[:, :, _COLUMN_GROUP], targets)
-        silent = viseme == VISEME_INDEX["sil"]
+        silent = viseme == _SILENCE
         for s, e in zip(start[silent], stop[silent], strict=True):
             blended *= 1.0 - _window(times, s + 0.5 * RELEASE_MS, e - RELEASE_MS, RELEASE_MS)[:, None]
         blended[:, ~_LIP_COLUMNS] = 0.0
@@ -236,7 +253,7 @@ class LipCompiler:
         return closed
 
     def _settle(self, spans: list[VisemeSpan], times: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        sounding = [s.end_ms for s in spans if s.viseme != VISEME_INDEX["sil"]]
+        sounding = [s.end_ms for s in spans if s.viseme != _SILENCE]
         rest_at = min(max(sounding, default=0.0) + RELEASE_MS, times[-1])
         weights *= _ease(np.clip((rest_at - times) / RELEASE_MS, 0.0, 1.0))[:, None]
 

@@ -57,40 +57,51 @@ def _slot_dtype(item: np.dtype[np.void]) -> np.dtype[np.void]:
 
 
 class _Mapping:
-    def __init__(self, path: Path, item: np.dtype[np.void], create_capacity: int | None) -> None:
+    """An open ring file."""
+
+    def __init__(self, path: Path, item: np.dtype[np.void]) -> None:
         slot = _slot_dtype(item)
-        flags = os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create_capacity else 0)
         try:
-            handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
             raise RingError(f"motion ring {path}: {error.strerror}: start its writer first") from error
         try:
-            if create_capacity:
-                os.ftruncate(handle, _HEADER.itemsize + slot.itemsize * create_capacity)
             size = os.fstat(handle).st_size
             if size < _HEADER.itemsize:
-                raise RingError(f"motion ring {path}: {size} bytes hold no header: start its writer first")
-            self._memory = mmap.mmap(handle, size)
+                raise RingError(f"motion ring {path}: {size} bytes hold no header: remove the file")
+            memory = mmap.mmap(handle, size)
         finally:
             os.close(handle)
-        self.header = np.frombuffer(self._memory, dtype=_HEADER, count=1)
-        if create_capacity:
-            self.header["item_bytes"], self.header["capacity"] = item.itemsize, create_capacity
-            self.header["magic"] = _MAGIC
-        if int(self.header["magic"][0]) != _MAGIC or int(self.header["item_bytes"][0]) != item.itemsize:
-            held = int(self.header["item_bytes"][0])
+        self.header = np.frombuffer(memory, dtype=_HEADER, count=1)
+        held = int(self.header["item_bytes"][0])
+        if int(self.header["magic"][0]) != _MAGIC or held != item.itemsize:
             raise RingError(f"motion ring {path}: holds records of {held} bytes, {item.itemsize} expected: remove the file")
         self.capacity = int(self.header["capacity"][0])
         if size < _HEADER.itemsize + slot.itemsize * self.capacity:
             raise RingError(f"motion ring {path}: cut off at {size} bytes: remove the file")
-        self.slots = np.frombuffer(self._memory, dtype=slot, count=self.capacity, offset=_HEADER.itemsize)
+        self.slots = np.frombuffer(memory, dtype=slot, count=self.capacity, offset=_HEADER.itemsize)
+
+
+def _create(path: Path, item: np.dtype[np.void], capacity: int) -> None:
+    """Put a new empty ring in place of ``path`` at once: who has the old file mapped keeps it whole."""
+    header = np.zeros(1, dtype=_HEADER)
+    header["magic"], header["item_bytes"], header["capacity"] = _MAGIC, item.itemsize, capacity
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("wb") as file:
+            file.write(header.tobytes())
+            file.truncate(_HEADER.itemsize + _slot_dtype(item).itemsize * capacity)
+        fresh.chmod(0o600)
+        fresh.replace(path)
+    except OSError as error:
+        raise RingError(f"motion ring {path}: {error.strerror}: give a folder that can be written") from error
 
 
 class RingWriter:
-    """The single producer. Creating it empties the ring."""
+    """The single producer. A restarted writer goes on where the last one stopped, so readers need not know."""
 
     def __init__(self, path: Path, item: np.dtype[np.void], capacity: int = 256) -> None:
-        """Create the ring's file (put it on a memory file system) for ``capacity`` records of type ``item``.
+        """Open or create the ring's file (put it on a memory file system) for ``capacity`` records of type ``item``.
 
         Raises:
             ValueError: capacity below 2.
@@ -98,8 +109,15 @@ class RingWriter:
         """
         if capacity < 2:
             raise ValueError(f"ring of {capacity} records: at least 2 are needed")
-        self._map = _Mapping(path, item, capacity)
-        self._written = 0
+        try:
+            opened: _Mapping | None = _Mapping(path, item)
+        except RingError:
+            opened = None
+        if opened is None or opened.capacity != capacity:
+            _create(path, item, capacity)
+            opened = _Mapping(path, item)
+        self._map = opened
+        self._written = int(self._map.header["written"][0])
 
     def write(self, record: NDArray[np.void]) -> None:
         """Append one record; never waits, overwrites the oldest."""
@@ -121,14 +139,12 @@ class RingReader:
             RingError: no such ring, or one of other records.
         """
         self._item = item
-        self._map = _Mapping(path, item, None)
+        self._map = _Mapping(path, item)
         self._next = int(self._map.header["written"][0])
 
     def read(self) -> Batch:
         """Everything written since the last read. Never waits; records overtaken by the writer are counted as lost."""
         written = int(self._map.header["written"][0])
-        if written < self._next:
-            self._next = 0  # the writer was restarted
         first = max(self._next, written - self._map.capacity)
         lost = first - self._next
         whole: list[NDArray[np.void]] = []

@@ -1,4 +1,4 @@
-"""Milliseconds a frame of motion and stage, beside their goals: ``python -m tests.bench.bench_stage [--json FILE]``."""
+"""Milliseconds a frame of motion and stage, beside their goals: ``python -m tests.bench.bench_stage``."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ def measure() -> list[dict[str, float | str]]:
 
 
 def main() -> None:
-    """Print the table, write JSON when asked."""
+    """Print the table and write it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, default=Path("var/bench/stage.json"))
     asked = parser.parse_args()
     rows = measure()
     print(f"{platform.machine()}, {platform.processor() or 'CPU'}, 1280x720, one thread")
     print(f"{'step':42} {'goal ms':>8} {'median':>8} {'p99':>8}")
     for row in rows:
         print(f"{row['step']:42} {row['goal_ms']:8.1f} {row['median_ms']:8.3f} {row['p99_ms']:8.3f}")
-    if asked.json:
-        asked.json.write_text(json.dumps(rows, indent=1))
+    asked.json.parent.mkdir(parents=True, exist_ok=True)
+    asked.json.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpu_engine.motion.lips import LipCompiler, compile_lips
+from gpu_engine.motion.lips import HOLD_MS, LipCompiler, compile_lips
 from gpu_engine.motion.mixer import interpolate_lips
 from gpu_engine.motion.visemes import PHONEME_VISEMES, lip_opening
 from gpu_engine.motion.vocabulary import LIP_WEIGHTS, WEIGHT_INDEX, WEIGHTS
@@ -114,19 +114,29 @@ def test_chunks_with_upcoming_sounds_equal_the_whole() -> None:
     assert np.abs(joined.astype(int) - whole.astype(int)).max() <= 12
 
 
-def test_chunks_without_lookahead_still_join_smoothly_and_close() -> None:
+@pytest.mark.parametrize("chunk_ms", [90.0, 160.0, 350.0, 777.0])
+def test_chunks_without_lookahead_join_smoothly_and_close(chunk_ms: float) -> None:
     spans, end = spoken(EN)
     compiler, parts, at = LipCompiler("en"), [], 0.0
     while at < end:
-        step = min(160.0, end - at)
+        step = min(chunk_ms, end - at)
         parts.append(compiler.push([s for s in spans if at <= s.start_ms < at + step], step, last=at + step >= end))
         at += step
+        rows = sum(len(p) for p in parts)
+        assert rows == int(np.ceil((end if at >= end else max(at - HOLD_MS, 0)) / 20 - 1e-6))
     track = weights(np.concatenate(parts))
-    assert np.abs(np.diff(track, axis=0)).max() <= 0.56
+    assert np.abs(np.diff(track, axis=0)).max() <= LARGEST_STEP
     for span in spans:
         if span.symbol in "pbm":
             near = lip_opening(track)[max(0, int(span.start_ms / 20) - 1) : int(span.end_ms / 20) + 2]
-            assert near.min() <= 0.04
+            assert near.min() <= 0.02
+
+
+def test_a_long_last_sound_does_not_hold_the_mouth_open_through_the_pause() -> None:
+    spans = [PhonemeSpan("a", 50, 120), PhonemeSpan("n", 120, 370), PhonemeSpan(",", 370, 420), PhonemeSpan(" ", 420, 470)]
+    rows = compile_lips([*spans, PhonemeSpan("t", 470, 520), PhonemeSpan("a", 520, 620)], 800, "en")
+    assert rows[round(340 / 20)].max() == 0
+    assert rows[round(560 / 20), WEIGHT_INDEX["jawOpen"]] > 40
 
 
 def test_clauses_of_a_clip_stay_on_one_grid() -> None:
