@@ -1,0 +1,49 @@
+"""``python -m gpu_engine.avatar sheet|validate``: look at a pack, or check one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import cv2
+
+from gpu_engine.avatar.pack import load_pack
+from gpu_engine.avatar.renderer import AvatarError
+from gpu_engine.avatar.sheet import contact_sheet
+from gpu_engine.motion.vocabulary import WEIGHT_COUNT
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m gpu_engine.avatar", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    sheet = commands.add_parser("sheet", help="render a contact sheet of a pack")
+    sheet.add_argument("--pack", default="lin", help="shipped pack name or pack folder")
+    sheet.add_argument("--out", type=Path, required=True, help="image file to write (.png or .jpg)")
+    sheet.add_argument("--height", type=int, default=720, help="frame height the tiles are drawn at")
+    sheet.add_argument("--tile", type=int, default=300, help="side of a tile in pixels")
+    validate = commands.add_parser("validate", help="check a pack folder")
+    validate.add_argument("packdir", type=Path)
+    args = parser.parse_args(argv)
+    try:
+        if args.command == "sheet":
+            image = contact_sheet(load_pack(args.pack), height=args.height, tile=args.tile)
+            if not cv2.imwrite(str(args.out), image, [cv2.IMWRITE_JPEG_QUALITY, 88]):
+                raise AvatarError(f"{args.out} could not be written")
+            print(f"{args.out}: {image.shape[1]}x{image.shape[0]}")
+        else:
+            pack = load_pack(args.packdir)
+            size = sum(entry["bytes"] for entry in pack.manifest["files"].values())
+            print(
+                f"{pack.name}: version {pack.version}, {len(pack.rest)} vertices, {len(pack.tris)} triangles, "
+                f"{len(pack.manifest['units'])} units for {WEIGHT_COUNT} weights, {len(pack.plates)} plates, {size / 1e6:.2f} MB: valid"
+            )
+    except AvatarError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,309 @@
+"""Eyes, teeth, gums, tongue, lashes and catch-lights: own geometry plus one small texture that colours all of it.
+
+The feature texture (512 x 256 RGBA) holds the eye at (0, 0, 256, 256), palette blocks, the lash strip and the
+catch-light sprite. Vertices carry a shade factor, so teeth and tongue are palette colour times shade.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+import source
+import surface
+from scipy.spatial import cKDTree
+
+TEX_W, TEX_H = 512, 256
+PALETTE = {"enamel": (272, 16), "gum": (304, 16), "tongue": (336, 16), "throat": (368, 16)}
+LASH_BOX = (256, 64, 512, 160)
+GLINT_BOX = (256, 176, 320, 240)
+
+
+@dataclass
+class Piece:
+    """Part of the feature mesh: rest verts, triangles, UVs (texels), shade and its share of each face unit."""
+
+    name: str
+    verts: np.ndarray
+    tris: np.ndarray
+    uv: np.ndarray
+    shade: np.ndarray
+    units: dict[str, np.ndarray] = field(default_factory=dict)
+    blend: bool = False
+
+
+def _grid_tris(rows: int, cols: int, wrap: bool = False) -> np.ndarray:
+    index = np.arange(rows * cols).reshape(rows, cols)
+    if wrap:
+        index = np.concatenate([index, index[:, :1]], 1)
+    quads = np.stack([index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]], -1).reshape(-1, 4)
+    return surface.triangles(quads)
+
+
+def eyeball(mesh: source.BaseMesh, side: str) -> tuple[Piece, np.ndarray, float]:
+    """Front of an eyeball with a corneal bulge, its centre and radius."""
+    verts = mesh.verts[np.unique(mesh.faces[mesh.group(f"helper-{side}-eye")])]
+    low, high = verts.min(0), verts.max(0)
+    radius = (high[0] - low[0]) / 2 * 0.985
+    centre = np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, high[2] - 0.006 - radius])
+    rings, spokes = 22, 36
+    theta = np.radians(88) * np.linspace(0, 1, rings) ** 0.9
+    phi = np.linspace(0, 2 * np.pi, spokes, endpoint=False)
+    d = np.stack(
+        [np.sin(theta)[:, None] * np.cos(phi), np.sin(theta)[:, None] * np.sin(phi), np.cos(theta)[:, None] + 0 * phi], -1
+    ).reshape(-1, 3)
+    bulge = 0.0085 * np.exp(-((np.hypot(d[:, 0], d[:, 1]) / 0.40) ** 4))
+    out = centre + d * (radius + bulge)[:, None]
+    uv = np.stack([128 + d[:, 0] * 124, 128 - d[:, 1] * 124], 1)
+    # Ambient light falls off towards the corners and under the brow.
+    shade = 0.97 - 0.34 * np.clip(np.abs(d[:, 0]) - 0.35, 0, 1) - 0.16 * np.clip(d[:, 1] + 0.15, 0, 1)
+    return Piece(f"eye_{side}", out, _grid_tris(rings, spokes, wrap=True), uv, shade), centre, radius
+
+
+def eye_texture(rng: np.random.Generator) -> np.ndarray:
+    """Sclera, iris with fibres and limbal ring, pupil; f32[256, 256, 3] sRGB 0–255 RGB."""
+    y, x = np.mgrid[0:256, 0:256]
+    dx, dy = (x - 127.5) / 124, (y - 127.5) / 124
+    r, a = np.hypot(dx, dy), np.arctan2(dy, dx)
+    sclera = np.ones((256, 256, 3)) * [233, 226, 221]
+    red = np.clip((np.abs(dx) - 0.45) / 0.5, 0, 1)[..., None]
+    sclera = sclera * (1 - 0.55 * red) + np.array([214, 160, 148]) * 0.55 * red
+    iris_r = 0.475
+    fibres = np.zeros_like(r)
+    for k in range(40):
+        fibres += np.sin(a * rng.integers(18, 90) + rng.uniform(0, 6.28) + r * rng.normal(0, 8)) / 40**0.5
+    t = np.clip((r - 0.17) / (iris_r - 0.17), 0, 1)
+    dark, mid = np.array([44, 25, 16]), np.array([104, 64, 40])
+    glow = np.clip(0.5 + 0.5 * dy / iris_r, 0, 1)
+    mix = np.clip(0.65 * np.sin(np.pi * t**0.8) * (0.45 + 0.75 * glow) + 0.13 * fibres, 0, 1)[..., None]
+    iris = dark * (1 - mix) + mid * mix
+    iris *= (1 - 0.75 * np.clip((r - iris_r * 0.84) / (iris_r * 0.16), 0, 1) ** 1.5)[..., None]
+    pupil = 1 - np.clip((r - 0.165) / 0.03, 0, 1)
+    iris = iris * (1 - pupil[..., None]) + np.array([9, 7, 7]) * pupil[..., None]
+    edge = np.clip((iris_r + 0.022 - r) / 0.044, 0, 1)
+    edge = (edge * edge * (3 - 2 * edge))[..., None]
+    return (sclera * (1 - edge) + iris * edge).astype(np.float32)
+
+
+def texture(seed: int = 4) -> np.ndarray:
+    """The whole feature texture, uint8[256, 512, 4] RGBA, straight alpha."""
+    rng = np.random.default_rng(seed)
+    image = np.zeros((TEX_H, TEX_W, 4), np.float32)
+    image[:, :256, :3] = eye_texture(rng)
+    image[:, :256, 3] = 255
+    for name, colour in {"enamel": (242, 234, 222), "gum": (196, 106, 104), "tongue": (196, 98, 96), "throat": (70, 22, 22)}.items():
+        u, v = PALETTE[name]
+        image[v - 16 : v + 16, u - 16 : u + 16] = (*colour, 255)
+    x0, y0, x1, y1 = LASH_BOX
+    w, h, k = x1 - x0, y1 - y0, 4
+    big = np.zeros((h * k, w * k), np.uint8)
+    count = 74
+    for i in range(count):
+        u = (i + 0.5 + rng.uniform(-0.42, 0.42)) / count
+        length = (0.50 + 0.42 * np.sin(np.pi * (0.12 + 0.80 * u)) ** 0.8) * rng.uniform(0.62, 1.0)
+        lean = (u - 0.35) * 26 * k + rng.normal(0, 4 * k)
+        t = np.linspace(0, 1, 14)
+        px = u * w * k + lean * t**1.6 * length
+        py = (h * k - 1) * (1 - t * length)
+        for j in range(13):
+            thick = max(1, round((3.4 * (1 - t[j]) + 0.9) * k * 0.5))
+            cv2.line(big, (int(px[j]), int(py[j])), (int(px[j + 1]), int(py[j + 1])), 255, thick, cv2.LINE_AA)
+    lash = cv2.GaussianBlur(cv2.resize(big, (w, h), interpolation=cv2.INTER_AREA).astype(np.float32), (0, 0), 0.8)
+    ramp = np.linspace(0, 1, h)[:, None]
+    liner = np.clip((ramp - 0.86) / 0.08, 0, 1) * 235
+    fade = np.clip(np.minimum(np.linspace(0, 1, w), np.linspace(1.04, 0.04, w)) / 0.10, 0, 1)[None, :]
+    image[y0:y1, x0:x1, :3] = (26, 17, 15)
+    image[y0:y1, x0:x1, 3] = np.maximum(lash * 0.92, liner) * fade
+    x0, y0, x1, y1 = GLINT_BOX
+    gy, gx = np.mgrid[0 : y1 - y0, 0 : x1 - x0]
+    r = np.hypot((gx - 31.5) / 26, (gy - 31.5) / 24)
+    image[y0:y1, x0:x1, :3] = (255, 253, 250)
+    image[y0:y1, x0:x1, 3] = 240 * np.clip((1.0 - r) / 0.35, 0, 1) ** 1.2
+    return np.clip(image + 0.5, 0, 255).astype(np.uint8)
+
+
+def _rigid(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and translation that best carry ``before`` onto ``after`` (Kabsch)."""
+    cb, ca = before.mean(0), after.mean(0)
+    u, _, vt = np.linalg.svd((before - cb).T @ (after - ca))
+    d = np.diag([1, 1, np.sign(np.linalg.det(vt.T @ u.T))])
+    rot = vt.T @ d @ u.T
+    return rot, ca - rot @ cb
+
+
+WIDTHS = {"upper": [8.5, 6.6, 7.5, 6.9, 6.7, 9.6], "lower": [5.3, 5.9, 6.7, 6.9, 7.1, 10.2]}
+
+
+def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list[Piece]:
+    """Twelve separate crowns of one jaw and their gum; the jaw moves rigidly with the helper teeth."""
+    used = np.unique(mesh.faces[mesh.group(f"helper-{jaw}-teeth")])
+    helper = mesh.verts[used]
+    low, high = helper.min(0), helper.max(0)
+    half = (high[0] - low[0]) / 2
+    upper = jaw == "upper"
+    scale = half / 0.315 * 0.0100
+    front = high[2] - (0.004 if upper else 0.016)
+    edge = low[1] - 0.030 if upper else high[1] + 0.004
+    grow = 1.0 if upper else -1.0
+    verts, tris, shade, uv = [], [], [], []
+    base = 0
+
+    def arch(s: np.ndarray) -> np.ndarray:
+        """z of the arch's front at x, dm."""
+        return front - 0.46 * np.abs(s / half) ** 2.7
+
+    for sign in (1, -1):
+        x = 0.0
+        for k, mm in enumerate(WIDTHS[jaw]):
+            w = mm * scale * (0.93 - 0.05 * k)
+            # Walk along the arch by arc length so that back teeth turn away.
+            slope = (arch(np.array(x + w)) - arch(np.array(x))) / w
+            step = w / np.hypot(1, slope)
+            cx = x + step / 2
+            tangent = np.array([step, 0, float(arch(np.array(x + step)) - arch(np.array(x)))])
+            tangent /= np.linalg.norm(tangent)
+            normal = np.array([-tangent[2], 0, tangent[0]])
+            height = (0.098, 0.088, 0.098, 0.082, 0.076, 0.07)[k] * (1.0 if upper else 0.86)
+            tip = (0.0, 0.008, -0.004, 0.006, 0.010, 0.012)[k] * (1 if upper else -0.4)
+            rings, n = 7, 14
+            t = np.linspace(0, 1, rings)
+            ang = np.linspace(0, 2 * np.pi, n, endpoint=False)
+            c, s = np.cos(ang), np.sin(ang)
+            sq = (np.abs(c) ** 3.0 + np.abs(s) ** 3.0) ** (-1 / 3.0)
+            width = w * 0.5 * 0.985 * (0.80 + 0.20 * np.sin(np.pi / 2 * np.clip(t * 1.7, 0, 1)))
+            round_edge = np.where(t > 0.85, 1 - (0.10 if k < 2 else 0.30) * ((t - 0.85) / 0.15) ** 2, 1)
+            depth = (0.036 if k < 3 else 0.045) * (1.0 - 0.55 * t)
+            ring = (width * round_edge)[:, None, None] * (c * sq)[None, :, None] * tangent
+            ring = ring + depth[:, None, None] * (s * sq)[None, :, None] * normal
+            bulge = 0.010 * np.sin(np.pi * t)[:, None, None] * normal
+            origin = np.array([cx, 0, float(arch(np.array(cx)))])
+            y = edge + tip + grow * height * (1 - t)
+            p = ring + bulge + origin
+            p[..., 1] = y[:, None]
+            p = p.reshape(-1, 3) * [sign, 1, 1]
+            cap = p[-n:].mean(0, keepdims=True) - [0, grow * 0.002, 0]
+            v = np.concatenate([p, cap])
+            f = _grid_tris(rings, n, wrap=True)
+            last = (rings - 1) * n + np.arange(n)
+            f = np.concatenate([f, np.stack([last, np.roll(last, -1), np.full(n, rings * n)], 1)])
+            nz = surface.vertex_normals(v, f)
+            if ((v - v.mean(0)) * nz).sum() < 0:
+                f, nz = f[:, ::-1], -nz
+            key = np.array([-0.35, 0.45, 0.82]) / np.linalg.norm([-0.35, 0.45, 0.82])
+            lit = 0.66 + 0.36 * np.clip(nz @ key, 0, 1)
+            inward = np.clip((front - v[:, 2]) / 0.36, 0, 1)
+            gum_side = np.concatenate([np.repeat(1 - t, n), [0.0]])
+            verts.append(v)
+            tris.append(f + base)
+            shade.append(lit * (1 - 0.72 * inward**0.8) * (1 - 0.20 * gum_side) * (1.0 if upper else 0.86))
+            uv.append(np.tile(PALETTE["enamel"], (len(v), 1)))
+            base += len(v)
+            x += step
+    cols, rows = 48, 5
+    gx = np.linspace(-1, 1, cols) * half * 0.86
+    r = np.linspace(0, 1, rows)[:, None]
+    scallop = 0.006 * np.cos(gx / (0.076 * scale / 0.01 / 2) * np.pi)
+    top = edge + grow * (0.082 if upper else 0.070)
+    g = np.stack(
+        [
+            np.tile(gx, (rows, 1)),
+            top + grow * (r * 0.10) + scallop * (1 - r) + 0 * gx,
+            arch(gx)[None] + 0.008 + 0.014 * np.sin(np.pi * r) - 0.02 * r,
+        ],
+        -1,
+    ).reshape(-1, 3)
+    gshade = (0.85 - 0.25 * np.repeat(np.linspace(0, 1, rows), cols)) * (1 - 0.7 * np.clip((front - g[:, 2]) / 0.36, 0, 1))
+    verts.append(g)
+    gt = _grid_tris(rows, cols)
+    tris.append((gt if not upper else gt[:, ::-1]) + base)
+    shade.append(gshade * (1.0 if upper else 0.8))
+    uv.append(np.tile(PALETTE["gum"], (len(g), 1)))
+    v = np.concatenate(verts)
+    piece = Piece(f"teeth_{jaw}", v, np.concatenate(tris), np.concatenate(uv).astype(float), np.concatenate(shade))
+    for name, delta in units.items():
+        if np.abs(delta[used]).max() > 1e-4:
+            rot, move = _rigid(helper, helper + delta[used])
+            piece.units[name] = v @ rot.T + move - v
+    return [piece]
+
+
+def tongue(mesh: source.BaseMesh, units: dict[str, np.ndarray]) -> Piece:
+    """The helper tongue refined once, with a groove in its shade."""
+    faces = mesh.faces[mesh.group("helper-tongue")]
+    used, compact = np.unique(faces, return_inverse=True)
+    step = surface.catmull_clark(compact.reshape(-1, 4), len(used))
+    v = step.matrix @ mesh.verts[used]
+    tris = surface.triangles(step.faces)
+    n = surface.vertex_normals(v, tris)
+    groove = 1 - 0.22 * np.exp(-((v[:, 0] / 0.022) ** 2)) * np.clip(n[:, 1], 0, 1)
+    deep = np.clip((v[:, 2].max() - v[:, 2]) / 0.40, 0, 1)
+    shade = (0.55 + 0.30 * np.clip(n[:, 1] * 0.6 + n[:, 2] * 0.7, 0, 1)) * (1 - 0.75 * deep) * groove
+    piece = Piece("tongue", v, tris, np.tile(PALETTE["tongue"], (len(v), 1)).astype(float), shade)
+    for name, delta in units.items():
+        if np.abs(delta[used]).max() > 1e-4:
+            piece.units[name] = step.matrix @ delta[used]
+    return piece
+
+
+def lashes(
+    mesh: source.BaseMesh, units: dict[str, np.ndarray], skin_verts: np.ndarray, skin_units: dict[str, np.ndarray], side: str, upper: bool
+) -> Piece:
+    """A textured fan along a lid margin that follows the lid and turns down with it."""
+    group = f"helper-{side}-eyelashes-{2 if upper else 1}"
+    helper = mesh.verts[np.unique(mesh.faces[mesh.group(group)])]
+    dist, near = cKDTree(skin_verts).query(helper)
+    keep = dist < 0.022
+    pts = helper[keep]
+    order = np.argsort(pts[:, 0])
+    pts = pts[order]
+    cols, rows = 26, 3
+    s = np.linspace(0, 1, cols)
+    span = (pts[:, 0] - pts[0, 0]) / (pts[-1, 0] - pts[0, 0])
+    margin = np.stack([np.polyval(np.polyfit(span, pts[:, c], 5), s) for c in range(3)], 1)
+    _, idx = cKDTree(skin_verts).query(margin, k=3)
+    sign = 1.0 if side == "l" else -1.0
+    outward = s if side == "l" else 1 - s
+    length = (0.060 if upper else 0.026) * (0.80 + 0.35 * outward)
+    open_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, 0.62 if upper else -0.80), np.full(cols, 0.62)], 1)
+    shut_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, -0.75), np.full(cols, 0.65)], 1)
+    open_dir /= np.linalg.norm(open_dir, axis=1, keepdims=True)
+    shut_dir /= np.linalg.norm(shut_dir, axis=1, keepdims=True)
+    reach = np.array([-0.09, 0.5, 1.0]) if upper else np.array([-0.05, 0.5, 1.0])
+    curl = np.array([0, -0.10, 0.10]) if upper else np.array([0, 0, 0])
+    root = margin + [0, 0, 0.006]
+    grid = root[None] + reach[:, None, None] * length[None, :, None] * open_dir[None]
+    grid[..., 1] += curl[:, None] * length[None]
+    x0, y0, x1, y1 = LASH_BOX
+    along = outward if upper else outward * 0.9 + 0.05
+    u = np.tile(x0 + 1 + along * (x1 - x0 - 2), (rows, 1))
+    v = np.repeat(y1 - 1 - np.clip((reach + 0.09) / 1.09, 0, 1) * (y1 - y0 - 2), cols).reshape(rows, cols)
+    if not upper:
+        v = np.repeat(y1 - 1 - (0.22 + 0.78 * np.array([0, 0.5, 1.0])) * (y1 - y0 - 2), cols).reshape(rows, cols)
+    piece = Piece(
+        f"lash_{side}_{'upper' if upper else 'lower'}", grid.reshape(-1, 3), _grid_tris(rows, cols),
+        np.stack([u, v], -1).reshape(-1, 2), np.ones(rows * cols), blend=True,
+    )  # fmt: skip
+    blink = "eyeBlinkLeft" if side == "l" else "eyeBlinkRight"
+    for name, delta in skin_units.items():
+        d = delta[idx].mean(1)
+        if np.abs(d).max() < 1e-4:
+            continue
+        full = np.tile(d, (rows, 1, 1)).reshape(rows, cols, 3)
+        if name == blink and upper:
+            full = full + np.clip(reach, 0, 1)[:, None, None] * length[None, :, None] * (shut_dir - open_dir)[None]
+        piece.units[name] = full.reshape(-1, 3)
+    return piece
+
+
+def glint(centre: np.ndarray, radius: float, side: str) -> Piece:
+    """Catch-light quads on the cornea: key light up-left of the viewer, a faint fill below right."""
+    verts, tris, uv, shade = [], [], [], []
+    x0, y0, x1, y1 = GLINT_BOX
+    for k, (dx, dy, size) in enumerate(((-0.185, 0.235, 0.0155), (0.20, -0.17, 0.0065))):
+        p = centre + np.array([dx * radius, dy * radius, radius * 1.09])
+        verts += [p + [a * size, b * size, 0.0] for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
+        uv += [(x0 + 1, y0 + 1), (x1 - 1, y0 + 1), (x1 - 1, y1 - 1), (x0 + 1, y1 - 1)]
+        tris += [(4 * k, 4 * k + 2, 4 * k + 1), (4 * k, 4 * k + 3, 4 * k + 2)]
+        shade += [1.0 if k == 0 else 0.9] * 4
+    return Piece(f"glint_{side}", np.array(verts), np.array(tris), np.array(uv, float), np.array(shade), blend=True)

@@ -1,0 +1,303 @@
+"""Builds the presenter in Blender and renders hair and cloth plates and the skin's light with Cycles.
+
+Run with the ``bpy`` wheel's Python: ``python scene.py DATA OUT STAGE [STAGE…] [--scale 0.5] [--spp 40]``.
+Stages: beauty, skin, hair_front, hair_back, cloth_front, cloth_back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import bpy
+import framing as fr
+import garment
+import groom
+import mathutils
+import numpy as np
+import source
+import surface
+
+
+def to_blender(v: np.ndarray) -> np.ndarray:
+    """Decimetres y-up to Blender metres z-up."""
+    return np.stack([v[:, 0], -v[:, 2], v[:, 1]], 1) * 0.1
+
+
+def add_mesh(name: str, verts: np.ndarray, faces: np.ndarray, material: bpy.types.Material) -> bpy.types.Object:
+    """A smooth-shaded object."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(to_blender(verts).tolist(), [], faces.tolist())
+    mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
+    mesh.materials.append(material)
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(obj)
+    return obj
+
+
+def principled(name: str, colour: tuple[float, float, float], **inputs: float) -> bpy.types.Material:
+    """A principled material; ``inputs`` keys use underscores for spaces."""
+    mat = bpy.data.materials.new(name)
+    mat.use_nodes = True
+    node = mat.node_tree.nodes["Principled BSDF"]
+    node.inputs["Base Color"].default_value = (*colour, 1)
+    for key, value in inputs.items():
+        node.inputs[key.replace("_", " ")].default_value = value
+    return mat
+
+
+def fabric(name: str, colour: tuple[float, float, float], scale: float, strength: float, ribs: bool) -> bpy.types.Material:
+    """Woven or ribbed cloth: colour mottling and a bump."""
+    mat = principled(name, colour, Roughness=0.82, Sheen_Weight=0.25, Sheen_Roughness=0.5)
+    tree = mat.node_tree
+    coords = tree.nodes.new("ShaderNodeTexCoord")
+    bump = tree.nodes.new("ShaderNodeBump")
+    bump.inputs["Strength"].default_value = strength
+    bump.inputs["Distance"].default_value = 0.0006
+    if ribs:
+        tex = tree.nodes.new("ShaderNodeTexWave")
+        tex.bands_direction = "X"
+        tex.inputs["Scale"].default_value = scale
+        tex.inputs["Distortion"].default_value = 0.6
+    else:
+        tex = tree.nodes.new("ShaderNodeTexNoise")
+        tex.inputs["Scale"].default_value = scale
+        tex.inputs["Detail"].default_value = 3
+    tree.links.new(coords.outputs["Object"], tex.inputs["Vector"])
+    tree.links.new(tex.outputs[1 if ribs else 0], bump.inputs["Height"])
+    tree.links.new(bump.outputs["Normal"], tree.nodes["Principled BSDF"].inputs["Normal"])
+    return mat
+
+
+def hair_material() -> bpy.types.Material:
+    """Near-black brown; high melanin keeps rim light from turning it orange."""
+    mat = bpy.data.materials.new("hair")
+    mat.use_nodes = True
+    tree = mat.node_tree
+    tree.nodes.clear()
+    out = tree.nodes.new("ShaderNodeOutputMaterial")
+    node = tree.nodes.new("ShaderNodeBsdfHairPrincipled")
+    node.parametrization = "MELANIN"
+    values = {"Melanin": 0.87, "Melanin Redness": 0.42, "Roughness": 0.26, "Radial Roughness": 0.36, "Random Color": 0.10}
+    for key, value in values.items():
+        node.inputs[key].default_value = value
+    tree.links.new(node.outputs[0], out.inputs[0])
+    return mat
+
+
+def add_hair(name: str, points: np.ndarray, radius: np.ndarray, material: bpy.types.Material) -> bpy.types.Object:
+    """Curves object from strands f32[n, k, 3] (dm) and radii f32[n, k] (dm)."""
+    data = bpy.data.hair_curves.new(name)
+    n, k, _ = points.shape
+    data.add_curves([k] * n)
+    data.attributes["position"].data.foreach_set("vector", to_blender(points.reshape(-1, 3)).astype(np.float32).ravel())
+    attr = data.attributes.get("radius") or data.attributes.new("radius", "FLOAT", "POINT")
+    attr.data.foreach_set("value", (radius.ravel() * 0.1).astype(np.float32))
+    data.materials.append(material)
+    obj = bpy.data.objects.new(name, data)
+    bpy.context.scene.collection.objects.link(obj)
+    return obj
+
+
+def add_light(name: str, where: tuple[float, float, float], watts: float, size: float, target: np.ndarray, colour: tuple[float, float, float]) -> None:
+    """Area light at ``where`` (dm, y up) aimed at ``target``."""
+    light = bpy.data.lights.new(name, "AREA")
+    light.energy, light.size, light.color = watts, size, colour
+    obj = bpy.data.objects.new(name, light)
+    bpy.context.scene.collection.objects.link(obj)
+    obj.location = to_blender(np.array([where]))[0]
+    aim = mathutils.Vector(to_blender(target[None])[0]) - obj.location
+    obj.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
+
+
+def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
+    """Empty scene with camera, lights and render settings."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    cam = bpy.data.cameras.new("camera")
+    obj = bpy.data.objects.new("camera", cam)
+    scene.collection.objects.link(obj)
+    scene.camera = obj
+    cam.sensor_fit = "VERTICAL"
+    cam.angle = 2 * np.arctan(fr.CANVAS_H / 2 / fr.FOCAL_PX)
+    cam.shift_y = -(fr.CANVAS_H / 2 - fr.PRINCIPAL[1]) / fr.CANVAS_H
+    obj.location = to_blender(np.array([[0, fr.CAMERA_Y, fr.CAMERA_Z]]))[0]
+    obj.rotation_euler = (np.pi / 2, 0, 0)
+    target = np.array([0, eye[1] - 0.6, 0.6])
+    add_light("key", (-6.5, 10.5, 13.0), 13.5, 0.9, target, (1.0, 0.965, 0.93))
+    add_light("fill", (8.5, 7.0, 12.0), 5.0, 1.2, target, (0.95, 0.97, 1.0))
+    add_light("under", (0.0, 0.5, 13.0), 1.6, 1.0, target, (1.0, 0.96, 0.93))
+    add_light("rim_l", (9.0, 9.5, -9.0), 8.0, 0.6, target, (0.96, 0.98, 1.0))
+    add_light("rim_r", (-9.0, 9.5, -9.0), 6.0, 0.6, target, (0.96, 0.98, 1.0))
+    world = bpy.data.worlds.new("world")
+    scene.world = world
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs[0].default_value = (0.92, 0.95, 1.0, 1)
+    world.node_tree.nodes["Background"].inputs[1].default_value = 0.32
+    scene.render.engine = "CYCLES"
+    scene.cycles.samples = spp
+    scene.cycles.use_denoising = True
+    scene.cycles.adaptive_threshold = 0.03
+    scene.cycles.max_bounces = 8
+    scene.cycles_curves.shape = "RIBBONS"
+    scene.cycles_curves.subdivisions = 2
+    scene.render.resolution_x, scene.render.resolution_y = fr.CANVAS_W, fr.CANVAS_H
+    scene.render.resolution_percentage = round(100 * scale)
+    scene.render.film_transparent = True
+    scene.render.threads_mode, scene.render.threads = "FIXED", 2
+    scene.view_settings.view_transform = "AgX"
+    scene.view_settings.look = "AgX - Medium High Contrast"
+    scene.view_settings.exposure = 0.35
+    scene.render.image_settings.file_format = "PNG"
+    scene.render.image_settings.color_mode = "RGBA"
+    return scene
+
+
+class Presenter:
+    """All objects of the presenter, by role."""
+
+    def __init__(self, data: Path, eye_only: bool = False) -> None:
+        self.mesh, self.units = source.presenter(data)
+        self.eye = (self.mesh.joint("l-eye") + self.mesh.joint("r-eye")) / 2
+
+    def build(self, out: Path, pose: dict[str, float], strands: int) -> None:
+        """Create every object; ``pose`` adds face units to the skin before the light is baked."""
+        mesh = self.mesh
+        body = mesh.group("body")
+        centre = mesh.verts[mesh.faces[body]].mean(1)
+        body = body[(centre[:, 1] > 3.3) & (np.abs(centre[:, 0]) < 1.5)]
+        used, compact = np.unique(mesh.faces[body], return_inverse=True)
+        step = surface.catmull_clark(compact.reshape(-1, 4), len(used))
+        rest = step.matrix @ mesh.verts[used]
+        posed = rest + sum((w * (step.matrix @ self.units[k][used]) for k, w in pose.items()), np.zeros_like(rest))
+        uv = surface.refine_corners(surface.atlas(mesh.uvs[mesh.face_uvs[body]]))
+        skin_mat = principled("skin", (0.72, 0.50, 0.40), Roughness=0.46, Subsurface_Weight=1.0, Subsurface_Scale=0.0045, Specular_IOR_Level=0.42)
+        skin_mat.node_tree.nodes["Principled BSDF"].inputs["Subsurface Radius"].default_value = (1.0, 0.36, 0.20)
+        self.skin = add_mesh("skin", posed, step.faces, skin_mat)
+        layer = self.skin.data.uv_layers.new(name="atlas")
+        flipped = uv.reshape(-1, 2) * [1, -1] + [0, 1]
+        layer.data.foreach_set("uv", flipped.astype(np.float32).ravel())
+        eye_mat = principled("eye", (0.45, 0.40, 0.37), Roughness=0.3)
+        eyes = mesh.faces[mesh.group("helper-l-eye", "helper-r-eye")]
+        eu, ei = np.unique(eyes, return_inverse=True)
+        self.eyes = add_mesh("eyes", mesh.verts[eu], ei.reshape(-1, 4), eye_mat)
+        mats = {
+            "cloth": fabric("cloth", (0.10, 0.175, 0.255), 900.0, 0.35, ribs=False),
+            "knit": fabric("knit", (0.80, 0.76, 0.69), 95.0, 0.8, ribs=True),
+            "button": principled("button", (0.10, 0.14, 0.18), Roughness=0.35),
+        }
+        self.cloth = []
+        solids_v, solids_n = [], []
+        for part in garment.build(mesh):
+            obj = add_mesh(part.name, part.verts, part.tris, mats[part.material])
+            if part.thickness:
+                mod = obj.modifiers.new("solid", "SOLIDIFY")
+                mod.thickness, mod.offset = part.thickness * 0.1, -1.0
+                bevel = obj.modifiers.new("soft", "BEVEL")
+                bevel.width, bevel.segments, bevel.limit_method = 0.0012, 2, "ANGLE"
+            self.cloth.append(obj)
+            if part.name in ("blazer", "collar", "lapel_l", "lapel_r"):
+                solids_v.append(part.verts)
+                solids_n.append(surface.vertex_normals(part.verts, part.tris))
+        tris = surface.triangles(step.faces)
+        normals = surface.vertex_normals(rest, tris)
+        low = (rest[:, 1] < self.eye[1] + 0.1) & (rest[:, 1] > 3.6)
+        solids_v.append(rest[low])
+        solids_n.append(normals[low])
+        hair = groom.grow((rest, tris), (np.concatenate(solids_v), np.concatenate(solids_n)), self.eye[1], strands)
+        np.savez_compressed(out / "groom.npz", points=hair.points.astype(np.float16), back=hair.back)
+        mat = hair_material()
+        top = np.clip((hair.points[..., 1] - (self.eye[1] - 0.25)) / 0.35, 0, 1)
+        self.hair_front = add_hair("hair_front", hair.points[~hair.back], hair.radius[~hair.back], mat)
+        self.hair_top = add_hair("hair_top", hair.points[hair.back], (hair.radius * top)[hair.back], mat)
+        self.hair_back = add_hair("hair_back", hair.points[hair.back], hair.radius[hair.back], mat)
+
+    def show(self, visible: set[str], holdout: set[str], absent: set[str]) -> None:
+        """Roles drawn, cut out, or removed; anything else is hidden from the camera but still casts shadows."""
+        roles = {
+            "skin": [self.skin, self.eyes], "cloth": self.cloth, "hair_front": [self.hair_front],
+            "hair_top": [self.hair_top], "hair_back": [self.hair_back],
+        }  # fmt: skip
+        for role, objects in roles.items():
+            for obj in objects:
+                obj.hide_render = role in absent
+                obj.is_holdout = role in holdout
+                obj.visible_camera = role in visible or role in holdout
+
+
+STAGES = {
+    "beauty": ({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"}),
+    "hair_front": ({"hair_front", "hair_top"}, {"skin", "cloth"}, set()),
+    "hair_back": ({"hair_back"}, set(), {"hair_top"}),
+    "cloth_front": ({"cloth"}, {"skin"}, {"hair_top"}),
+    "cloth_back": ({"cloth"}, set(), {"hair_top"}),
+}
+
+
+def bake_skin(who: Presenter, scene: bpy.types.Scene, out: Path, spp: int) -> None:
+    """Combined light on plain skin into ``skin_light.exr`` (linear), seen from the camera."""
+    who.show({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"})
+    image = bpy.data.images.new("bake", surface.ATLAS_W, surface.ATLAS_H, float_buffer=True)
+    node = who.skin.data.materials[0].node_tree.nodes.new("ShaderNodeTexImage")
+    node.image = image
+    who.skin.data.materials[0].node_tree.nodes.active = node
+    bpy.ops.object.select_all(action="DESELECT")
+    who.skin.select_set(True)
+    bpy.context.view_layer.objects.active = who.skin
+    scene.cycles.samples = spp
+    scene.render.bake.view_from = "ACTIVE_CAMERA"
+    scene.render.bake.margin = 12
+    bpy.ops.object.bake(type="COMBINED")
+    pixels = np.empty(surface.ATLAS_W * surface.ATLAS_H * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    np.save(out / "skin_light.npy", pixels.reshape(surface.ATLAS_H, surface.ATLAS_W, 4)[::-1, :, :3].astype(np.float16))
+
+
+def tone(scene: bpy.types.Scene, linear: np.ndarray, path: Path) -> None:
+    """Write linear RGB f32[h, w, 3] through the scene's view transform as 8-bit PNG, so it matches the plates."""
+    h, w, _ = linear.shape
+    image = bpy.data.images.new("tone", w, h, float_buffer=True)
+    rgba = np.ones((h, w, 4), np.float32)
+    rgba[..., :3] = linear
+    image.pixels.foreach_set(rgba[::-1].ravel())
+    mode = scene.render.image_settings.color_mode
+    scene.render.image_settings.color_mode = "RGB"
+    image.save_render(str(path), scene=scene)
+    scene.render.image_settings.color_mode = mode
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("stages", nargs="+")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--spp", type=int, default=40)
+    parser.add_argument("--strands", type=int, default=32000)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    who = Presenter(args.data)
+    scene = setup(args.scale, args.spp, who.eye)
+    if args.stages == ["tone"]:
+        for name in ("skin", "eye", "mouth"):
+            source_path = args.out / f"{name}_linear.npy"
+            if source_path.exists():
+                tone(scene, np.load(source_path).astype(np.float32), args.out / f"{name}.png")
+        return
+    # Lids half shut and lips parted while light is baked: skin that folds away at rest still gets lit.
+    pose = {"eyeBlinkLeft": 0.45, "eyeBlinkRight": 0.45, "jawOpen": 0.10} if "skin" in args.stages else {}
+    who.build(args.out, pose, args.strands)
+    for stage in args.stages:
+        started = time.time()
+        if stage == "skin":
+            bake_skin(who, scene, args.out, args.spp)
+        else:
+            who.show(*STAGES[stage])
+            scene.render.filepath = str(args.out / f"{stage}.png")
+            bpy.ops.render.render(write_still=True)
+        print(f"{stage}: {time.time() - started:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
