@@ -106,9 +106,7 @@ def _codecs() -> Finding:
 
     missing = [name for name in ("libx264", "libopus", "aac") if name not in av.codecs_available]
     if missing:
-        return _finding(
-            "encoders", "fail", f"PyAV lacks {', '.join(missing)}", "install PyAV from its wheel: pip install --force av"
-        )
+        return _finding("encoders", "fail", f"PyAV lacks {', '.join(missing)}", "reinstall PyAV from its wheel")
     return _finding("encoders", "ok", f"x264, Opus, AAC in PyAV {av.__version__}")
 
 
@@ -120,16 +118,14 @@ def _label() -> Finding:
         try:
             Stage(640, 360, lang, text)
         except StageError as error:
-            return _finding(
-                "label font", "fail", str(error), "the font in gpu_engine/stage/fonts is damaged: check out the file again"
-            )
+            return _finding("label font", "fail", str(error), "restore gpu_engine/stage/fonts")
     return _finding("label font", "ok", f"draws the AI label in {len(Text.model_fields)} languages")
 
 
 def _renderer() -> Finding:
     import numpy as np
 
-    from gpu_engine.avatar.cpu import open_renderer
+    from gpu_engine.avatar.library import open_renderer
     from gpu_engine.motion.vocabulary import rest_frame
 
     renderer = open_renderer("lin", 1280, 720)
@@ -140,9 +136,7 @@ def _renderer() -> Finding:
         renderer.render(rest_frame(), canvas)
     frame_ms = (time.perf_counter() - started) * 100
     if frame_ms > 30:
-        return _finding(
-            "renderer", "warn", f"{frame_ms:.1f} ms a frame at 720p", "use a smaller picture in the show's video settings"
-        )
+        return _finding("renderer", "warn", f"{frame_ms:.1f} ms a frame at 720p", "use a smaller picture (show › video)")
     return _finding("renderer", "ok", f"{frame_ms:.1f} ms a frame at 720p on this processor")
 
 

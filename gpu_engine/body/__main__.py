@@ -23,7 +23,7 @@ def main() -> int:
 
     import cv2
 
-    from gpu_engine.avatar.cpu import open_renderer
+    from gpu_engine.avatar.library import open_renderer
     from gpu_engine.body.links import SupervisorPort
     from gpu_engine.body.loop import BodyLoop
     from gpu_engine.body.picture import ShowPicture
