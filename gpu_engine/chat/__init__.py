@@ -1,0 +1,1 @@
+"""Where comments come from and which of them deserve an answer."""

