@@ -1,4 +1,4 @@
-"""Sending to groups: what consoles see of a session. Names are built in the tenant's scope, so the group is the tenant's own."""
+"""Sending to groups: what consoles see of a session. Names are built in the scope, so a group is its tenant's own."""
 
 from __future__ import annotations
 
