@@ -31,7 +31,7 @@ _ID = r"^[A-Za-z0-9_.-]{1,64}$"
 
 
 class LineSerializer(serializers.Serializer[Any]):
-    """What the host says; ``{price}``, ``{list_price}``, ``{stock}``, ``{title}``, ``{link_no}`` are filled when it is spoken."""
+    """What the host says. ``{price}``, ``{list_price}``, ``{stock}``, ``{title}``, ``{link_no}`` are filled when spoken."""
 
     id = serializers.RegexField(_ID)
     text = serializers.CharField(max_length=MAX_LINE_CHARS)
