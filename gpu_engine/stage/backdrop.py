@@ -72,9 +72,8 @@ def backdrop(width: int, height: int, host_x: float) -> NDArray[np.uint8]:
     _arch(p, centre, floor)
     if w > h:
         _shelves(p, centre + 330 * u, w + 40 * u, 20 * u, floor, rows=3, seed=11)
-        _bokeh(p, centre + 350 * u, 23)
     else:
-        _slats(p, centre + 318 * u, w + 60 * u, floor)
+        _slats(p, centre + 335 * u, w + 60 * u, floor)
     _counter(p, floor)
     p.shade(1.0 - p.spot(centre, 0.42 * h, 0.95 * w, 1.15 * h), 0.30)
     rng = np.random.default_rng(5)
@@ -115,7 +114,7 @@ def _shelves(p: _Painting, left: float, right: float, top: float, floor: float, 
     rng = np.random.default_rng(seed)
     blur = 4.5 * u
     recess = p.blurred(p.box(left, top, right, floor, 14 * u), blur)
-    p.lay(recess, p.gradient((206, 178, 156), (176, 144, 122), top, floor))
+    p.lay(recess, p.gradient((192, 158, 134), (158, 122, 100), top, floor))
     p.shade(recess * (1.0 - p.blurred(recess, 22 * u)), 0.5)
     pitch = (floor - top) / rows
     for row in range(rows):
@@ -126,7 +125,11 @@ def _shelves(p: _Painting, left: float, right: float, top: float, floor: float, 
         p.lay(p.blurred(p.box(left, plank, right, plank + 11 * u), blur * 0.6), (158, 112, 80))
         light = p.blurred(p.box(left + 10 * u, plank + 12 * u, right, plank + 18 * u), 9 * u)
         p.glow(light, (255, 222, 168), 1.3)
+        wash = np.exp(-np.maximum(p.y - plank, 0) / (58 * u)) * (p.y > plank)
+        p.glow((wash * recess).astype(np.float32), (255, 210, 150), 0.42)
     p.glow(p.blurred(p.box(left + 10 * u, top + 4 * u, right, top + 10 * u), 9 * u), (255, 222, 168), 1.2)
+    wash = np.exp(-np.maximum(p.y - top, 0) / (70 * u)) * recess
+    p.glow(wash.astype(np.float32), (255, 210, 150), 0.42)
 
 
 def _item(p: _Painting, x: float, base: float, room: float, rng: np.random.Generator, blur: float) -> float:
@@ -154,7 +157,9 @@ def _item(p: _Painting, x: float, base: float, room: float, rng: np.random.Gener
                 shape, p.box(x + i * width / 4, base - height * (0.72 + 0.2 * rng.random()), x + (i + 0.9) * width / 4, base)
             )
     shape = p.blurred(shape.astype(np.float32), blur)
-    lit = np.clip(1.12 - 0.34 * (p.x - x) / width, 0.7, 1.15)[..., None]
+    lit = np.clip(
+        1.14 - 0.40 * (p.x - x) / width + 0.10 * np.exp(-(((p.x - x - 0.25 * width) / (0.12 * width)) ** 2)), 0.7, 1.25
+    )[..., None]
     p.shade(p.blurred(p.box(x + 4 * u, base - 10 * u, x + width + 14 * u, base), 8 * u), 0.25)
     p.lay(shape, colour * lit * 0.94, 0.95)
     return float(width)
@@ -166,13 +171,3 @@ def _counter(p: _Painting, floor: float) -> None:
     p.lay(top, p.gradient((214, 172, 140), (150, 104, 78), floor, p.height))
     p.glow(p.blurred(p.box(-60 * u, floor, p.width + 60 * u, floor + 5 * u), 3 * u), (255, 236, 208), 0.7)
     p.glow(p.spot(0.42 * p.width, floor + 26 * u, 420 * u, 30 * u) * top, (255, 226, 190), 0.30)
-
-
-def _bokeh(p: _Painting, left: float, seed: int) -> None:
-    u = p.unit
-    rng = np.random.default_rng(seed)
-    for _ in range(9):
-        x, y = rng.uniform(left, p.width), rng.uniform(0.02, 0.72) * p.height
-        radius = rng.uniform(6, 15) * u
-        disk = p.blurred(p.box(x - radius, y - radius, x + radius, y + radius, radius), 1.6 * u)
-        p.glow(disk, (255, 214, 150), float(rng.uniform(0.2, 0.5)))

@@ -33,7 +33,8 @@ class Rect:
 class Layout:
     """Rectangles in px and em sizes in px for one frame size.
 
-    ``safe`` is what players and platform apps leave uncovered; everything on the stage stays inside it. ``tall`` frames
+    ``label_em`` is where the search for a lawful label size starts; a label wider than ``label_width`` takes two lines.
+    ``safe`` is what players and platform apps leave uncovered: everything on the stage stays inside it. ``tall`` frames
     (9:16) put the card across, between the host and the captions, and keep clear of the buttons at the foot and the right.
     """
 
@@ -68,7 +69,7 @@ def layout(width: int, height: int) -> Layout:
             height,
             True,
             safe=rect(0.045, 0.05, 0.955, 0.86),
-            label_em=_even(0.060 * short),
+            label_em=_even(0.050 * short),
             label_width=round(0.86 * width),
             card=rect(0.05, 0.585, 0.87, 0.715),
             caption=rect(0.05, 0.735, 0.95, 0.85),
@@ -80,12 +81,12 @@ def layout(width: int, height: int) -> Layout:
         height,
         False,
         safe=rect(0.03, 0.035, 0.97, 0.965),
-        label_em=_even(0.060 * short),
-        label_width=round(0.5 * width),
+        label_em=_even(0.050 * short),
+        label_width=round(0.235 * width),
         card=rect(0.695, 0.09, 0.965, 0.755),
         caption=rect(0.06, 0.77, 0.94, 0.955),
         caption_em=_even(0.058 * short),
-        host_x=0.40,
+        host_x=0.37,
     )
 
 

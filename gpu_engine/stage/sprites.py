@@ -14,6 +14,8 @@ from gpu_engine.stage.text import Weight, drawable, font, text_width, wrap
 
 Colour = tuple[int, int, int, int]
 
+LABEL_INK = 0.054
+"""Ink height of the label's lines as a share of the short side; GB 45438-2025 §5.4 asks for at least 0.05."""
 LABEL_PLATE: Colour = (12, 14, 20, 208)
 LABEL_TEXT: Colour = (255, 255, 255, 255)
 CAPTION_PLATE: Colour = (14, 16, 24, 172)
@@ -66,16 +68,12 @@ def ink_box(lines: list[str], weight: Weight, size_px: int) -> tuple[int, int]:
 
 def label_sprite(text: str, plan: Layout) -> Sprite:
     """The AI-content label: white on a dark plate at the top left of the safe area, one line or, when too wide, two."""
-    em = plan.label_em
     lines = [tighten(text)]
+    em = _lawful_em(lines, plan)
     if text_width(lines[0], "Bold", em) > plan.label_width and "·" in lines[0]:
         lines = [part.strip() for part in lines[0].split("·")]
-    # The law counts the height of the characters as drawn, so the size is raised until the ink itself is tall enough.
-    while True:
-        up, down = ink_box(lines, "Bold", em)
-        if min(_line_ink(line, em) for line in lines) >= 0.052 * plan.short:
-            break
-        em += 1
+        em = _lawful_em(lines, plan)
+    up, down = ink_box(lines, "Bold", em)
     pad_x, pad_y, gap = round(0.42 * em), round(0.30 * em), round(0.34 * em)
     height = down - up
     width = round(max(text_width(line, "Bold", em) for line in lines))
@@ -87,9 +85,12 @@ def label_sprite(text: str, plan: Layout) -> Sprite:
     return sprite_from(image, plan.safe.left, plan.safe.top, plan.width, plan.height)
 
 
-def _line_ink(line: str, em: int) -> int:
-    up, down = ink_box([line], "Bold", em)
-    return down - up
+def _lawful_em(lines: list[str], plan: Layout) -> int:
+    """Smallest em size at which the ink of every line is tall enough: the law counts characters as drawn."""
+    em = plan.label_em
+    while any(down - up < LABEL_INK * plan.short for up, down in (ink_box([line], "Bold", em) for line in lines)):
+        em += 1
+    return em
 
 
 def caption_sprite(text: str, plan: Layout) -> Sprite | None:
