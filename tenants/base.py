@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar, Self
 
 from django.db import models, router
@@ -42,9 +42,9 @@ class TenantModel(models.Model):
             self.id = new_id(self.id_prefix)
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Iterable[str], values: Iterable[Any]) -> Self:
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **kwargs: Any) -> Self:
         """Remember the tenant the row was stored with, so that an edited ``tenant_id`` is noticed."""
-        row = super().from_db(db, field_names, values)  # type: ignore[arg-type]
+        row = super().from_db(db, field_names, values, **kwargs)
         row._stored_tenant_id = row.__dict__.get("tenant_id")
         return row
 

@@ -11,7 +11,7 @@ from tenants.context import scope
 from tenants.models import Tenant
 
 
-class TenantTask(Task):  # type: ignore[misc]
+class TenantTask(Task):
     """A task that runs inside one tenant.
 
     It is called with the keyword ``tenant_id``; the body receives ``tenant`` (a loaded :class:`Tenant`) in its place and runs

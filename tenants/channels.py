@@ -22,7 +22,7 @@ CLOSE_FORBIDDEN = 4403
 CLOSE_NOT_FOUND = 4404
 
 
-class TenantConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
+class TenantConsumer(AsyncJsonWebsocketConsumer):
     """A console socket inside one tenant (URL kwarg ``tenant_id``).
 
     Only pages of our own origin (or of ``CSRF_TRUSTED_ORIGINS``) may open it: browsers send cookies to any WebSocket.

@@ -115,7 +115,7 @@ class TenantViewSet(GenericViewSet[Any]):
         super().initial(request, *args, **kwargs)
         self._scope.enter_context(scope(self.membership.tenant))
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Run the action and leave the scope whatever happens: threads are reused and context variables stay in them."""
         with ExitStack() as stack:
             self._scope = stack

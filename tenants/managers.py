@@ -77,20 +77,24 @@ def check_foreign_key(field: models.ForeignKey[Any, Any], value: object, tenant_
 class TenantQuerySet(models.QuerySet[Any]):
     """A query set bound to the tenant in whose scope it was made; it runs in that scope only."""
 
-    def __init__(
-        self,
-        model: type[models.Model] | None = None,
-        query: Query | None = None,
-        using: str | None = None,
-        hints: dict[str, models.Model] | None = None,
-    ) -> None:
-        super().__init__(model, query, using, hints)
-        self._binding: str | None = None
-        self._foreign_keys_checked = False
+    _query: Query
+    _binding: str | None = None
+    _foreign_keys_checked = False
 
     def _bind(self, binding: str) -> TenantQuerySet:
         self._binding = binding
         return self
+
+    @property
+    def query(self) -> Query:
+        """The SQL query; refused outside the scope it was made in, so it cannot be joined into another tenant's either."""
+        if self._binding is not None:
+            self._guard_read()
+        return models.QuerySet.query.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+    @query.setter
+    def query(self, value: Query) -> None:
+        models.QuerySet.query.fset(self, value)  # type: ignore[attr-defined]
 
     def _clone(self) -> TenantQuerySet:
         clone: TenantQuerySet = super()._clone()  # type: ignore[misc]
@@ -112,42 +116,64 @@ class TenantQuerySet(models.QuerySet[Any]):
             )
         return active
 
+    def _guard_read(self) -> None:
+        if not self._query.is_empty():
+            self._guard()
+
     # -- reads -------------------------------------------------------------------------------------------------------
 
     def _fetch_all(self) -> None:
         if self._result_cache is None:
-            self._guard()
-        super()._fetch_all()  # type: ignore[misc]
+            self._guard_read()
+        super()._fetch_all()
 
     def iterator(self, chunk_size: int | None = None) -> Iterator[Any]:
-        self._guard()
+        self._guard_read()
         return super().iterator(chunk_size)
 
     def aiterator(self, chunk_size: int = 2000) -> Any:
-        self._guard()
+        self._guard_read()
         return super().aiterator(chunk_size)
 
     def count(self) -> int:
-        self._guard()
+        self._guard_read()
         return super().count()
 
     def exists(self) -> bool:
-        self._guard()
+        self._guard_read()
         return super().exists()
 
     def aggregate(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        self._guard()
+        self._guard_read()
         return super().aggregate(*args, **kwargs)
 
     def explain(self, *, format: Any = None, **options: Any) -> str:
-        self._guard()
+        self._guard_read()
         return super().explain(format=format, **options)
 
-    def raw(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]
+    def raw(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TenancyError(f"raw SQL knows no tenant: write the {self.model.__name__} query with the ORM")
 
     def extra(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TenancyError(f"extra() can widen a query past its tenant: write the {self.model.__name__} query with the ORM")
+
+    def _combinator_query(self, combinator: str, *other_qs: models.QuerySet[Any], **kwargs: Any) -> TenantQuerySet:
+        for other in other_qs:
+            _guard_other(other)
+        combined: TenantQuerySet = super()._combinator_query(combinator, *other_qs, **kwargs)  # type: ignore[misc]
+        return combined
+
+    def __and__(self, other: Any) -> Any:
+        _guard_other(other)
+        return super().__and__(other)
+
+    def __or__(self, other: Any) -> Any:
+        _guard_other(other)
+        return super().__or__(other)
+
+    def __xor__(self, other: Any) -> Any:
+        _guard_other(other)
+        return super().__xor__(other)
 
     # -- writes ------------------------------------------------------------------------------------------------------
 
@@ -174,7 +200,7 @@ class TenantQuerySet(models.QuerySet[Any]):
         binding = self._guard()
         for field, _, value in values:
             self._refuse_foreign(field, value, binding)
-        return super()._update(values)  # type: ignore[misc]
+        return int(super()._update(values))  # type: ignore[misc]
 
     _update.alters_data = True  # type: ignore[attr-defined]
     _update.queryset_only = False  # type: ignore[attr-defined]
@@ -214,7 +240,7 @@ class TenantQuerySet(models.QuerySet[Any]):
 
     def _raw_delete(self, using: str | None) -> int:
         self._guard()
-        return super()._raw_delete(using)  # type: ignore[misc]
+        return super()._raw_delete(using)
 
     _raw_delete.alters_data = True  # type: ignore[attr-defined]
 
@@ -244,6 +270,11 @@ class TenantQuerySet(models.QuerySet[Any]):
     bulk_update.alters_data = True  # type: ignore[attr-defined]
 
 
+def _guard_other(other: models.QuerySet[Any]) -> None:
+    if isinstance(other, TenantQuerySet) and not other._query.is_empty():
+        other._guard()
+
+
 class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: ignore[misc]
     """Gives query sets filtered to the active tenant, and none at all outside a scope."""
 
@@ -259,8 +290,9 @@ class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: igno
 
     def none(self) -> TenantQuerySet:
         """No rows; allowed outside a scope, because nothing can leak (serializers and schemas need it at import)."""
-        rows: TenantQuerySet = super().get_queryset()._bind(EVERY_TENANT)
-        return rows.none()
+        rows: TenantQuerySet = super().get_queryset()
+        rows.query.set_empty()
+        return rows._bind(EVERY_TENANT)
 
 
 def refuse_unsafe_kinds(model: type[models.Model]) -> Collection[str]:
@@ -274,13 +306,14 @@ def refuse_unsafe_kinds(model: type[models.Model]) -> Collection[str]:
     reasons += [
         f"'{f.name}' makes its own join table: give it through=<a TenantModel>"
         for f in meta.local_many_to_many
-        if f.remote_field.through._meta.auto_created
+        if f.remote_field.through is None or f.remote_field.through._meta.auto_created
     ]
     for field in meta.concrete_fields:
-        if isinstance(field, models.ForeignKey) and not _is_tenant_model(field.related_model) and not field.remote_field.hidden:
-            reasons.append(
-                f"'{field.name}' opens a way from {field.related_model.__name__} to rows of all tenants: set related_name='+'"
-            )
+        if not isinstance(field, models.ForeignKey) or field.remote_field.hidden:
+            continue
+        target: Any = field.related_model
+        if not _is_tenant_model(target):
+            reasons.append(f"'{field.name}' opens a way from {target.__name__} to rows of all tenants: set related_name='+'")
     return reasons
 
 

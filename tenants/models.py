@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.utils.timezone import now
 
+from tenants import context
+from tenants.errors import TenancyError
 from tenants.ids import MAX_LENGTH, new_id
 from tenants.roles import Permission, Role, permissions_of
 
@@ -20,6 +24,28 @@ def new_membership_id() -> str:
     return new_id("mem")
 
 
+def _refuse_deletion() -> None:
+    """Inside a scope the rows that protect other tenants are invisible, so a deletion there would tear them from their tenant."""
+    if not context.is_disabled():
+        raise TenancyError("a tenant is deleted under scopes_disabled(reason) only: suspend it with is_active=False instead")
+
+
+class DirectoryQuerySet(models.QuerySet["Tenant"]):
+    """All tenants; deleting asks for ``scopes_disabled``."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete tenants that own no rows.
+
+        Raises:
+            TenancyError: scopes are active.
+        """
+        _refuse_deletion()
+        return super().delete()
+
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+
 class Tenant(models.Model):
     """A merchant. Everything else in the database belongs to exactly one, or to the platform."""
 
@@ -32,11 +58,22 @@ class Tenant(models.Model):
     timezone = models.CharField(max_length=64, default="Asia/Shanghai")
     created_at = models.DateTimeField(default=now, editable=False)
 
+    objects: ClassVar[models.Manager[Tenant]] = models.Manager.from_queryset(DirectoryQuerySet)()
+
     class Meta:
         ordering = ["created_at", "id"]
 
     def __str__(self) -> str:
         return self.name
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Delete a tenant that owns no rows.
+
+        Raises:
+            TenancyError: scopes are active.
+        """
+        _refuse_deletion()
+        return super().delete(*args, **kwargs)
 
 
 class Membership(models.Model):

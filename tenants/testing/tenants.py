@@ -42,7 +42,7 @@ def make_party(slug: str, *, canary: str = "") -> Party:
     tenant = Tenant.objects.create(name=f"{slug} {canary}".strip(), slug=slug)
     members: dict[Role, Any] = {}
     for role in Role:
-        user = get_user_model().objects.create_user(f"{role}@{slug}.test", PASSWORD, name=f"{role} {canary}".strip())  # type: ignore[attr-defined]
+        user = get_user_model().objects.create_user(f"{role}@{slug}.test", PASSWORD, name=f"{role} {canary}".strip())
         Membership.objects.create(user=user, tenant=tenant, role=role)
         members[role] = user
     return Party(tenant, members)

@@ -84,8 +84,9 @@ def _of_drf(error: exceptions.APIException) -> Problem:
     headers = {}
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
-    if isinstance(error, exceptions.Throttled) and error.wait is not None:
-        headers["Retry-After"] = str(max(1, round(error.wait)))
+    wait_s = getattr(error, "wait", None)
+    if wait_s is not None:
+        headers["Retry-After"] = str(max(1, round(wait_s)))
     errors = tuple(_walk(error.detail, "")) if isinstance(error, exceptions.ValidationError) else ()
     detail = "; ".join(e.detail for e in errors[:3]) if errors else str(error.detail)
     return Problem(error.status_code, code, detail, errors, headers)

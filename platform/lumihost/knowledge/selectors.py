@@ -26,7 +26,7 @@ def find_products(*, search: str = "", category: str = "") -> QuerySet[Product]:
             | Q(category__icontains=word)
             | Q(aliases__icontains=word)
         )
-    return rows  # type: ignore[no-any-return]
+    return rows
 
 
 def engine_knowledge(tenant: Tenant) -> dict[str, Any]:

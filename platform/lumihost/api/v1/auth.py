@@ -100,7 +100,7 @@ class LoginView(APIView):
     @extend_schema(operation_id="auth_login", request=LoginIn, responses=SessionOut, tags=["auth"])
     def post(self, request: Request) -> Response:
         """Start a session. Needs the CSRF token even though nobody is signed in: signing a victim in is an attack too."""
-        ConsoleSession().enforce_csrf(request)  # type: ignore[no-untyped-call]
+        ConsoleSession().enforce_csrf(request)
         form = LoginIn(data=request.data)
         form.is_valid(raise_exception=True)
         request.user = sign_in(request._request, **form.validated_data)

@@ -142,13 +142,15 @@ class _RowReader:
         return text
 
     def entries(self, column: str, most: int, each: int) -> list[str]:
-        entries, removed = self.take(column, lambda cell: list_value(cell, most=most, each=each), ([], False))
+        nothing: tuple[list[str], bool] = ([], False)
+        entries, removed = self.take(column, lambda cell: list_value(cell, most=most, each=each), nothing)
         if removed:
             self.warn(column, "markup_removed")
         return entries
 
     def money(self, column: str, currency: str) -> int | None:
-        minor, note = self.take(column, lambda cell: money_value(cell, currency), (None, False))
+        nothing: tuple[int | None, bool] = (None, False)
+        minor, note = self.take(column, lambda cell: money_value(cell, currency), nothing)
         if note:
             self.warn(column, "note_removed")
         return minor
