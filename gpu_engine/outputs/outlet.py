@@ -147,7 +147,7 @@ class Outlet:
             _, late = await asyncio.wait(self._tasks, timeout=FINISH_LIMIT_S)
             for task in late:
                 log.warning("output did not finish in time", id=task.get_name(), limit_s=FINISH_LIMIT_S)
-        self.usage.end_of_stream()
+        self.usage.finish()
         self._report_once()
 
     async def _guard(self, output: RunningOutput) -> None:

@@ -22,6 +22,7 @@ class AcceptedSeconds:
         self._incarnation = -1
         self._next_second = 0
         self._newest_ms = 0
+        self._frame_ms = 0
         self._takers: dict[int, set[str]] = {}
         self.accepted_s = 0
 
@@ -30,12 +31,13 @@ class AcceptedSeconds:
         if not unit.is_video:
             return
         if unit.info.incarnation != self._incarnation:
-            self.finish(whole_until_ms=self._newest_ms)
+            self.finish()
             self._incarnation = unit.info.incarnation
             self._next_second = -(-unit.media_ms // 1000)
             self._takers.clear()
         # A picture lasts until the next one, so the second is over when a picture of a later second arrives.
         self._newest_ms = unit.media_ms
+        self._frame_ms = 1000 // unit.info.fps
         while self._newest_ms >= (self._next_second + 1) * 1000 + GRACE_MS:
             self._report()
 
@@ -45,14 +47,10 @@ class AcceptedSeconds:
         if unit.info.incarnation == self._incarnation and second >= self._next_second:
             self._takers.setdefault(second, set()).add(output_id)
 
-    def finish(self, *, whole_until_ms: int) -> None:
-        """No more packets: report the seconds that were whole by then."""
-        while self._incarnation >= 0 and whole_until_ms >= (self._next_second + 1) * 1000:
+    def finish(self) -> None:
+        """No more packets of this incarnation: report the seconds that were whole, up to the end of the last picture."""
+        while self._incarnation >= 0 and self._newest_ms + self._frame_ms >= (self._next_second + 1) * 1000:
             self._report()
-
-    def end_of_stream(self) -> None:
-        """The body stopped on purpose and every output has finished."""
-        self.finish(whole_until_ms=self._newest_ms)
 
     def _report(self) -> None:
         takers = sorted(self._takers.pop(self._next_second, ()))

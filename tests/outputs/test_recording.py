@@ -38,7 +38,7 @@ async def test_recording_decodes_with_sound_beside_the_picture_and_the_ai_label(
     assert supervisor.of_kind("recording")[1]["bytes"] == path.stat().st_size
     assert supervisor.of_kind("recording")[1]["seconds"] == pytest.approx(12, abs=0.05)
     accepted = supervisor.of_kind("accepted")
-    assert [data["second"] for data in accepted] == list(range(1, 12))
+    assert [data["second"] for data in accepted] == list(range(1, 13))
     assert all(data == {"incarnation": 1, "second": data["second"], "outputs": ["recording"]} for data in accepted)
     assert supervisor.of_kind("drop") == []
 
@@ -88,7 +88,7 @@ async def test_a_new_body_gets_a_new_part(tmp_path: Path) -> None:
     assert read_media(tmp_path / "show.part2.mp4").frames == 100
     assert read_media(path).frames >= 50
     reported = [(data["incarnation"], data["second"]) for data in supervisor.of_kind("accepted")]
-    assert reported[-3:] == [(2, 1), (2, 2), (2, 3)]
+    assert reported[-3:] == [(2, 2), (2, 3), (2, 4)]
     assert (1, 1) in reported
 
 
