@@ -1,0 +1,9 @@
+import { common } from "./common";
+import { live } from "./live";
+import { shop } from "./shop";
+import { shows } from "./shows";
+
+/** key → [Chinese, English] */
+export const messages = { ...common, ...live, ...shop, ...shows } as const;
+
+export type MessageKey = keyof typeof messages;

@@ -1,0 +1,24 @@
+import { cleanup } from "@testing-library/react";
+import { afterEach } from "vitest";
+
+/** What antd asks of a browser and jsdom lacks. */
+class NoResizeObserver implements ResizeObserver {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+}
+globalThis.ResizeObserver ??= NoResizeObserver;
+window.matchMedia ??= (query: string) =>
+  ({
+    matches: false,
+    media: query,
+    onchange: null,
+    addListener: () => {},
+    removeListener: () => {},
+    addEventListener: () => {},
+    removeEventListener: () => {},
+    dispatchEvent: () => false,
+  }) as MediaQueryList;
+Element.prototype.scrollTo ??= () => {};
+
+afterEach(() => cleanup());
