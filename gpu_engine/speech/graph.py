@@ -124,8 +124,14 @@ def float_convolutions(model: onnx.ModelProto) -> onnx.ModelProto:
         node.attribute.extend(conv.attribute)
         new_nodes[rescale.output[0]] = node
     nodes = [new_nodes.get(node.output[0], node) for node in graph.node]
-    rebuilt = helper.make_graph(nodes, graph.name, graph.input, graph.output, [*graph.initializer, *new_constants])
-    out = helper.make_model(rebuilt, opset_imports=model.opset_import, producer_name="lumihost")
+    return rebuilt(model, nodes, new_constants)
+
+
+def rebuilt(model: onnx.ModelProto, nodes: list[Any], added: list[Any]) -> onnx.ModelProto:
+    """The model with other nodes and further constants, without what is no longer used."""
+    graph = model.graph
+    whole = helper.make_graph(nodes, graph.name, graph.input, graph.output, [*graph.initializer, *added])
+    out = helper.make_model(whole, opset_imports=model.opset_import, producer_name="lumihost")
     out.ir_version = model.ir_version
     return _extract(out, [v.name for v in graph.input], [v.name for v in graph.output])
 

@@ -92,10 +92,11 @@ class KokoroEngine:
             self._front = onnxruntime.InferenceSession(str(root / "front.onnx"), options, providers=["CPUExecutionProvider"])
             self._vocoder = onnxruntime.InferenceSession(str(root / "vocoder.onnx"), options, providers=["CPUExecutionProvider"])
             build = json.loads((root / "manifest.json").read_text(encoding="utf-8"))["build"]
+            self.vocoder = str(json.loads((root / "vocoder.json").read_text(encoding="utf-8"))["kind"])
         except Exception as error:  # noqa: BLE001 - whatever onnxruntime raises, the way out is the same
             raise SpeechError(f"speech model in {root} does not load ({error}): remove that folder and prepare it again") from error
         self._vocoder_inputs = [entry.name for entry in self._vocoder.get_inputs()]
-        self.version = f"82m-v1.b{build}.{_VERSION}"
+        self.version = f"82m-v1.b{build}-{self.vocoder}.{_VERSION}"
 
     def warm(self) -> None:
         """Load dictionaries and run both networks once, so that the first sentence is as fast as the next."""
