@@ -1,7 +1,7 @@
 """An engine without picture or sound: speaks the control socket, writes usage and a recording like the real supervisor.
 
-``python -m tests.fakes.fake_engine --spec S --run-dir D``. Behaviour is told by the file
-``<run_dir>/../../fake.json``: {"die_after_s": …, "exit_code": …, "ignore_stop": true, "hang": true}. It makes one media second every
+``python -m tests.fakes.fake_engine --spec S --run-dir D``. Behaviour is told by the file ``<run_dir>/../../fake.json``:
+{"die_after_s": …, "exit_code": …, "ignore_stop": true, "hang": true}. It makes one media second every
 ``LUMIHOST_FAKE_SECOND_S`` real seconds (default 0.1) and says one line a media second.
 """
 
@@ -125,10 +125,11 @@ class FakeEngine:
 
     def metrics(self) -> Metrics:
         """Plausible figures."""
+        seconds = self.media_s
         return Metrics(
-            media_s=float(self.media_s), fps=25.0, late_frames=0, frame_ms=5.0, stage_ms={}, av_offset_ms=0.0,
-            first_word_ms=-1.0, first_word_p50_ms=-1.0, first_word_p99_ms=-1.0, inbox=0, buffered_ms=1000, viewers=0, bitrate_kbps=2500.0,
-            cpu_percent={}, rss_mb={}, accepted_s=self.media_s, produced_s=self.media_s, outputs={},
+            media_s=float(seconds), fps=25.0, late_frames=0, frame_ms=5.0, stage_ms={}, av_offset_ms=0.0,
+            first_word_ms=-1.0, first_word_p50_ms=-1.0, first_word_p99_ms=-1.0, inbox=0, buffered_ms=1000,
+            viewers=0, bitrate_kbps=2500.0, cpu_percent={}, rss_mb={}, accepted_s=seconds, produced_s=seconds, outputs={},
         )  # fmt: skip
 
     def _publish(self, message: Event | Metrics) -> None:

@@ -104,7 +104,8 @@ class Renew(msgspec.Struct, frozen=True, tag_field="type", tag="renew"):
 
 
 class Metrics(msgspec.Struct, frozen=True, tag_field="type", tag="metrics"):
-    """Newest snapshot (fields of gpu_engine.session.control.Metrics), at most twice a second."""
+    """Newest snapshot, at most twice a second: the fields of gpu_engine.session.control.Metrics, and ``total_media_s``, the
+    media made in this epoch by all engines together."""
 
     session: str
     epoch: int

@@ -23,7 +23,8 @@ KEEP_SETTLED_S = 24 * 3600.0
 class RunRecord(msgspec.Struct):
     """State of one (session, epoch) on this node.
 
-    ``pid_started_s`` tells a reused pid from ours; ``clock_base_ms`` is Unix time at the engine's own zero.
+    ``pid_started_s`` tells a reused pid from ours; ``clock_base_ms`` is Unix time at the engine's own zero; ``media_s``
+    is what the running engine has made, ``media_before_s`` what earlier ones of this run had.
     """
 
     session: str
@@ -38,6 +39,8 @@ class RunRecord(msgspec.Struct):
     stop_reason: str = ""
     event_acked: int = 0
     clock_base_ms: int = 0
+    media_s: float = 0.0
+    media_before_s: float = 0.0
     usage_acked: int = 0
     uploaded: list[str] = []
     upload_refused: list[str] = []

@@ -340,7 +340,11 @@ class SessionSupervisor:
             self._engine_reason, self._engine_ended = reason, state == "ended"
 
     def _on_metrics(self, metrics: Metrics) -> None:
-        self.owed.metrics(_builtins(metrics))
+        if metrics.media_s < self.record.media_s:
+            # A new engine counts from zero; what the ones before it made still happened.
+            self.record.media_before_s += self.record.media_s
+        self.record.media_s = metrics.media_s
+        self.owed.metrics({**_builtins(metrics), "total_media_s": self.record.media_before_s + metrics.media_s})
 
     # --- conclusions ------------------------------------------------------------------------------------------------
 

@@ -134,7 +134,8 @@ class LiveSession(TenantModel):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     end_reason = models.CharField(max_length=500, blank=True, default="")
-    media_s = models.FloatField(default=0.0)
+    media_s = models.FloatField(default=0.0, help_text="seconds of media made, over all epochs")
+    media_before_s = models.FloatField(default=0.0, help_text="of that, in epochs before the current one")
 
     class Meta:
         base_manager_name = "objects"
@@ -210,7 +211,7 @@ class Recording(TenantModel):
 
     class Meta:
         base_manager_name = "objects"
-        ordering = ["epoch", "part"]
+        ordering = ["epoch", "part", "name"]
         constraints = [models.UniqueConstraint(fields=["session", "epoch", "name"], name="recording_once")]
 
     def __str__(self) -> str:

@@ -88,9 +88,14 @@ def register_recording(
     session = LiveSession.objects.select_for_update().get(pk=session_id)
     recording = Recording.objects.filter(session=session, epoch=epoch, name=name).first()
     if recording is None:
-        part = Recording.objects.filter(session=session).count() + 1
-        recording = Recording(session=session, epoch=epoch, name=name, part=part)
+        recording = Recording(session=session, epoch=epoch, name=name, part=_part(name))
     recording.file, recording.bytes, recording.duration_s, recording.finished = key, size, duration_s, True
     recording.save()
     audit.record(actor=actor, action="recording.stored", target=recording, after={"name": name, "bytes": size})
     return recording
+
+
+def _part(name: str) -> int:
+    """``<session>.<epoch>.<start>[…].mp4``: which start of the engine wrote it; 0 for a name of another kind."""
+    pieces = name.split(".")
+    return int(pieces[2]) if len(pieces) > 3 and pieces[2].isdigit() and len(pieces[2]) < 7 else 0

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from lumihost.core import audit, clock, outbox
 from lumihost.core.audit import Actor
@@ -119,6 +120,7 @@ def assign(*, session_id: str, node: Node, actor: Actor) -> LiveSession:
     now = clock.now()
     SessionAssignment.objects.filter(session=session, fenced_at=None).update(fenced_at=now)
     session.epoch += 1
+    session.media_before_s = session.media_s
     session.node = node
     session.lease_until = now + timedelta(seconds=LEASE_TTL_S)
     session.dispatched_at = now
@@ -290,7 +292,7 @@ def extend_leases(*, renewals: dict[tuple[str, int], datetime], media_s: dict[st
     for (session_id, epoch), until in renewals.items():
         values: dict[str, Any] = {"lease_until": until}
         if session_id in media_s:
-            values["media_s"] = media_s[session_id]
+            values["media_s"] = F("media_before_s") + media_s[session_id]
         LiveSession.objects.filter(pk=session_id, epoch=epoch).exclude(state__in=state.FINAL).update(**values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 
 from channels.db import database_sync_to_async
@@ -27,7 +28,8 @@ class Flusher:
         if self._task is None or self._task.done() or self._loop is not loop:
             self.book = HeartbeatBook()
             self._loop = loop
-            self._task = loop.create_task(self._run(self.book))
+            # A context of its own: the request that happens to start it must not lend it its thread or its tenant.
+            self._task = loop.create_task(self._run(self.book), context=contextvars.Context())
         return self.book
 
     async def stop(self) -> None:
@@ -44,6 +46,8 @@ class Flusher:
             except DatabaseError as error:
                 # What was not written is superseded within seconds; the reconciler trusts no lease while no beat is fresh.
                 log.error("heartbeats not written: %s", error)
+            except Exception:
+                log.exception("heartbeats not written")
             await asyncio.sleep(FLUSH_S)
 
 

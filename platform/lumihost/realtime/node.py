@@ -67,7 +67,7 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._events: dict[tuple[str, int], list[wire.Event]] = defaultdict(list)
         self._flush_planned = False
         self._writes: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue(_MAX_WRITES_WAITING)
-        self._book = flusher.ensure_running()
+        flusher.ensure_running()
         group = node_group(node.pk)
         # An older connection of the same node is half open at best: it would answer calls nobody hears.
         await self.channel_layer.group_send(group, {"type": "node.superseded", "by": self._connection})
@@ -106,7 +106,7 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         assert self.node is not None
         match message:
             case wire.Heartbeat():
-                self._book.node_seen(self.node.pk, draining=message.draining, load=message.load)
+                flusher.ensure_running().node_seen(self.node.pk, draining=message.draining, load=message.load)
             case wire.Renew():
                 await self._renew(message)
             case wire.Metrics():
@@ -139,7 +139,7 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         for held in outcome.refused:
             await self._say(wire.Lease(held.session, held.epoch, ok=False, ttl_s=0))
         for held in outcome.adopted:
-            self._book.renewed(held.session, held.epoch)
+            flusher.ensure_running().renewed(held.session, held.epoch)
             await self._say(wire.Lease(held.session, held.epoch, ok=True))
             # Prices may have changed while the node was away; a host must not say the old ones.
             tenant = await self._tenant(held.session)
@@ -160,7 +160,7 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return
         ok = held.epoch == renew.epoch and held.owned
         if ok:
-            self._book.renewed(renew.session, renew.epoch)
+            flusher.ensure_running().renewed(renew.session, renew.epoch)
         await self._say(wire.Lease(renew.session, renew.epoch, ok=ok))
         if ok and held.stop_reason is not None:
             await self._say(wire.Stop(renew.session, renew.epoch, held.stop_reason))
@@ -186,9 +186,9 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if tenant is None:
             return
         snapshot = snapshots.update(message.session, epoch=message.epoch, at_ms=_now_ms(), metrics=message.snapshot)
-        media_s = message.snapshot.get("media_s")
+        media_s = message.snapshot.get("total_media_s")
         if isinstance(media_s, int | float):
-            self._book.media(message.session, float(media_s))
+            flusher.ensure_running().media(message.session, float(media_s))
         await broadcast.send_snapshot(tenant, message.session, snapshot)
 
     async def _event(self, event: wire.Event) -> None:

@@ -58,14 +58,10 @@ def file_response(path: Path, content_type: str, range_header: str | None, name:
     response = StreamingHttpResponse(
         _chunks(path, first, last - first + 1), status=206 if part else 200, content_type=content_type
     )
-    response.headers.update(
-        {
-            "Accept-Ranges": "bytes",
-            "Content-Length": str(last - first + 1),
-            "Cache-Control": "private, no-transform",
-            "Content-Disposition": f'inline; filename="{name}"',
-        }
-    )
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["Content-Length"] = str(last - first + 1)
+    response.headers["Cache-Control"] = "private, no-transform"
+    response.headers["Content-Disposition"] = f'inline; filename="{name}"'
     if part:
         response.headers["Content-Range"] = f"bytes {first}-{last}/{size}"
     return response
