@@ -224,7 +224,7 @@ class Answerer:
             return
         one, other = products[:2]
         names = {"title": draft.title(one), "other_title": draft.title(other)}
-        wanted = find_attributes(draft.asked.folded)
+        wanted = find_attributes(draft.asked.rest)
         price_only = not wanted or re.search(r"便宜|贵|价|cheap|expensive|price|cost", draft.asked.folded)
         if price_only:
             prices = [draft.fact(price_fact(p, draft.lang, draft.version)) for p in (one, other)]
@@ -281,7 +281,7 @@ class Answerer:
     def _attribute(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         product = products[0] if products else None
         asked = draft.asked
-        names = find_attributes(asked.folded) if asked.folded else [asked.attribute]
+        names = find_attributes(asked.rest) if asked.rest else [asked.attribute]
         if self._faq(draft, product, sure=True):
             return
         if product is not None:
@@ -310,7 +310,7 @@ class Answerer:
             draft.say("check")
 
     def _typed_attribute(self, draft: _Draft, product: Product, name: str) -> bool:
-        key = resolve_attribute(product, name, draft.asked.folded)
+        key = resolve_attribute(product, name, draft.asked.rest)
         if key is None:
             return False
         value = draft.attribute_value(product, key)

@@ -53,6 +53,7 @@ ANSWERS_IN_A_ROW = 3
 NEXT_ANSWER_LEAD_MS = 2_500
 KEEP_TAIL_MS = 900
 """A sentence with less than this left is heard to its end instead of being cut."""
+FADE_KNOWN_MS = 120
 PREPARE_SENTENCES = 8
 DISCLOSURE_EVERY_MS = 25 * 60_000
 CUT_ACK_TIMEOUT_S = 1.0
@@ -103,6 +104,7 @@ class Director:
         self._playing = ""
         self._epoch = 0
         self._count = 0
+        self._hold_script_until_ms = 0
         self._turns: dict[str, Turn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._serial = asyncio.Lock()
@@ -117,7 +119,6 @@ class Director:
         self._cut_pending = ""
         self._cut_acks: dict[int, asyncio.Future[CutAck]] = {}
         self._skip_resume: set[str] = set()
-        self._say_again: set[str] = set()
         self._pinned: str | None = None
         self._card_segment = ""
         self._card_product: str | None = None
@@ -204,6 +205,8 @@ class Director:
         foreign = tuple(c for c in (head.clip_id, *head.waiting) if c)
         if foreign:
             self._send(ClipDrop(foreign, "mind restarted"))
+        # Whether what plays is faded out (unfinished) or plays on is known a moment later.
+        self._hold_script_until_ms = head.media_ms + FADE_KNOWN_MS if head.clip_id else 0
         playing = cursor_from(head.cursor) if head.clip_id.startswith("s") else None
         self.next_cursor = self._script.after(playing) if playing is not None else self._reached
         for turn in list(self._turns.values()):
@@ -272,7 +275,7 @@ class Director:
         if turn.kind == "answer":
             self._answers_in_a_row += 1
             if not self._last_script_final and not self.paused and turn.interrupts:
-                self._bridge_due = True
+                self._want_bridge()
             if self._gap_until_ms > message.media_ms:
                 self._gap_due = True
         if turn.question is not None and turn.interrupts:
@@ -317,6 +320,7 @@ class Director:
         if cursor is None or f"{self._epoch}-" in message.clip_id:
             return
         if message.reason is not EndReason.COMPLETED and cursor_tuple(cursor) < cursor_tuple(self.next_cursor):
+            self._hold_script_until_ms = 0
             self._rewind(cursor, "said again")
 
     def _script_clip_ended(self, clip: ClipProgress, message: ClipEnded) -> None:
@@ -326,18 +330,15 @@ class Director:
         skipped = said.clip_id in self._skip_resume
         self._skip_resume.discard(said.clip_id)
         heard = self._heard_share(clip, message)
-        if said.clip_id in self._say_again and message.reason is EndReason.CUT:
-            heard = 0.0
-        self._say_again.discard(said.clip_id)
         if message.reason is EndReason.COMPLETED or heard >= HEARD_ENOUGH or skipped:
             self._answers_in_a_row = 0
             if said.gap_after_ms and message.reason is EndReason.COMPLETED:
                 self._gap_until_ms = message.media_ms + said.gap_after_ms
             self._last_script_final = said.cursor is None or bool(said.gap_after_ms)
             if (cursor := cursor_from(said.cursor)) is not None:
-                self._emit_cursor(self._script.after(cursor))
+                self._emit_cursor(self._upcoming() if skipped else self._script.after(cursor))
             if message.reason is EndReason.CUT and not skipped and not self.paused:
-                self._bridge_due = True
+                self._want_bridge()
             return
         cursor = cursor_from(said.cursor)
         if cursor is None:
@@ -348,7 +349,11 @@ class Director:
                 self.next_cursor = cursor
             return
         self._resume = cursor
-        self._bridge_due = True
+        self._want_bridge()
+
+    def _want_bridge(self) -> None:
+        """One phrase back to the script, however many answers there were."""
+        self._bridge_due = not any(c.utterance.kind is ClipKind.BRIDGE for c in self._clips.values())
 
     def _heard_share(self, clip: ClipProgress, message: ClipEnded) -> float:
         if message.reason is EndReason.COMPLETED:
@@ -506,7 +511,7 @@ class Director:
             self._script_task = self._spawn(self._make_script())
 
     def _script_wants(self) -> bool:
-        if self.paused or not self.connected:
+        if self.paused or not self.connected or self.media_ms < self._hold_script_until_ms:
             return False
         if self._bridge_due or self._gap_due or self._resume is not None:
             return True
@@ -637,6 +642,11 @@ class Director:
         target = to or first
         if target is not None:
             self.next_cursor = target
+
+    def _upcoming(self) -> Cursor:
+        """The sentence that will be heard next."""
+        waiting = [c for c in (cursor_from(clip.utterance.cursor) for clip in self._waiting_script()) if c is not None]
+        return min([*waiting, self.next_cursor], key=cursor_tuple)
 
     def _waiting_script(self) -> list[ClipProgress]:
         kinds = (ClipKind.SCRIPT, ClipKind.BRIDGE)
@@ -793,7 +803,8 @@ class Director:
         self._cut_acks[number] = future
         try:
             async with asyncio.timeout(CUT_ACK_TIMEOUT_S):
-                return (await future).accepted
+                ack = await future
+                return ack.accepted or ack.why == "idle"
         except TimeoutError:
             return False
         finally:
@@ -852,7 +863,8 @@ class Director:
         if playing is not None and self._is_stale(playing, now) and playing.utterance.kind is ClipKind.SCRIPT:
             cursor = cursor_from(playing.utterance.cursor)
             if cursor is not None and playing.utterance.interruptible and not self._cut_pending:
-                self._say_again.add(self._playing)
+                self._rewind(cursor, "a fact changed")
+                self._skip_resume.add(self._playing)
                 self._cut(CutMode.PHRASE, "a fact changed")
         for turn in list(self._turns.values()):
             if not self._is_stale(turn.clip, now):

@@ -46,6 +46,7 @@ class Understanding:
 
     ``product_ids``: products it names (best first; several when the name fits several). ``pointing``: it says 'this'.
     ``unknown_product``: it names something that is not in the catalogue. ``attribute``: canonical attribute name.
+    ``folded`` is the normalised text, ``rest`` the same without the product names.
     """
 
     intent: Intent
@@ -56,6 +57,7 @@ class Understanding:
     unknown_product: bool = False
     attribute: str = ""
     folded: str = ""
+    rest: str = ""
 
     @property
     def product_id(self) -> str | None:

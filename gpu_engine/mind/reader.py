@@ -49,8 +49,8 @@ class Reader:
         if intent in (Intent.INJECTION, Intent.ABUSE, Intent.SPAM, Intent.IDENTITY):
             return base
         named = self.catalogue.find(folded)
-        base = replace(base, product_ids=named.product_ids, pointing=is_pointing(folded))
-        attributes = find_attributes(folded)
+        base = replace(base, product_ids=named.product_ids, pointing=is_pointing(folded), rest=named.rest)
+        attributes = find_attributes(named.rest)
         if intent in (Intent.GREETING, Intent.THANKS):
             return base
         if intent is Intent.UNKNOWN:
