@@ -30,17 +30,29 @@ class _CountingFile(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         self.written = 0
+        self._failure: OSError | None = None
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
+        # After a failure nothing more may be written: what follows a hole would spoil what came before it.
+        if self._failure is not None:
+            raise self._failure
         view = memoryview(data).cast("B")
         while view:
-            count = os.write(self._descriptor, view)
+            try:
+                count = os.write(self._descriptor, view)
+            except OSError as error:
+                self._failure = error
+                raise
             self.written += count
             view = view[count:]
         return len(data)
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
         if not self.closed:
@@ -114,7 +126,10 @@ class FragmentedMp4:
         """Finish the file; it is on the disk when this returns."""
         try:
             self._container.close()
-            os.fsync(self._file._descriptor)
+            self._file.sync()
+        except av.error.PyAVCallbackError as error:
+            # PyAV's word for an exception that a write raised after an earlier one.
+            raise OSError(f"{self.path} could not be finished") from error
         finally:
             self._file.close()
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import av
 import structlog
 
 from gpu_engine.outputs import h264
@@ -61,7 +62,7 @@ class Recorder:
         while batch := await self._queue.get_batch():
             try:
                 await loop.run_in_executor(self._thread, self._write, batch)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, av.error.FFmpegError) as error:
                 detail = _explain(self._path, error)
                 log.warning("recording stopped", output=self.id, detail=detail)
                 await loop.run_in_executor(self._thread, self._abandon)
@@ -78,7 +79,7 @@ class Recorder:
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._thread, self._finish)
-        except OSError as error:
+        except (OSError, av.error.FFmpegError) as error:
             self._reports.state(self.id, self.kind, "down", _explain(self._path, error))
         else:
             self._tell_written()
@@ -146,7 +147,7 @@ class Recorder:
         """Close a part that could not be written to the end; what reached the disk stays and plays."""
         try:
             self._finish()
-        except OSError as error:
+        except (OSError, av.error.FFmpegError) as error:
             log.warning("recording part not finished", output=self.id, error=str(error))
         self._not_on_disk = []
         self._free_checked_ms = 0

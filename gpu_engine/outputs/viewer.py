@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from aiortc import RTCRtpSender, RTCRtpTransceiver
 from aiortc.codecs import is_rtx
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -28,8 +28,6 @@ from aiortc.rtp import (
 )
 
 from gpu_engine.outputs import rtp
-
-log = structlog.get_logger(__name__)
 
 HISTORY_PACKETS = 2_048
 MAX_UNSENT_BYTES = 512 * 1024
@@ -195,7 +193,6 @@ class PacketSender(RTCRtpSender):
         self.counters.retransmitted += 1
 
     async def _send_rtcp(self, packets: list[AnyRtcpPacket]) -> None:
-        try:
+        # A viewer that has just left needs no report; its departure is noticed by its transport's state.
+        with contextlib.suppress(ConnectionError):
             await self.transport._send_rtp(b"".join(bytes(packet) for packet in packets))
-        except ConnectionError:
-            log.debug("viewer left before an RTCP packet could be sent")
