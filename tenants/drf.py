@@ -28,7 +28,7 @@ class MemberWithPermission(BasePermission):
         membership = membership_of(request.user.pk, view.kwargs["tenant_id"])
         if membership is None:
             raise NotFound()
-        if view.action is None:
+        if view.action in (None, "metadata"):
             raise MethodNotAllowed(request.method or "")
         needed = view.needed_permission()
         if needed not in membership.permissions:

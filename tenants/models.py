@@ -25,7 +25,7 @@ def new_membership_id() -> str:
 
 
 def _refuse_deletion() -> None:
-    """Inside a scope the rows that protect other tenants are invisible, so a deletion there would tear them from their tenant."""
+    """Inside a scope the rows that protect another tenant are invisible, so a deletion there would orphan them."""
     if not context.is_disabled():
         raise TenancyError("a tenant is deleted under scopes_disabled(reason) only: suspend it with is_active=False instead")
 

@@ -1,4 +1,4 @@
-"""Whatever two tenants do, in whatever order: neither sees or changes a row of the other (hypothesis prints the failing steps)."""
+"""Whatever two tenants do, in whatever order: neither sees or changes a row of the other."""
 
 from __future__ import annotations
 

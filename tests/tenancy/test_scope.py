@@ -279,11 +279,15 @@ def test_scope_takes_exactly_one_saved_tenant(field: Field) -> None:
 
 
 def test_scopes_nest_and_are_left_on_errors(field: Field) -> None:
-    with pytest.raises(RuntimeError), scope(field.a):
-        with scope(field.b):
-            assert current_tenant() == field.b
-        assert current_tenant() == field.a
-        raise RuntimeError
+    def work() -> None:
+        with scope(field.a):
+            with scope(field.b):
+                assert current_tenant() == field.b
+            assert current_tenant() == field.a
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        work()
     assert current_tenant_or_none() is None
 
 

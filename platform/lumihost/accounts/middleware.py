@@ -23,7 +23,7 @@ class AbsoluteSessionAge:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
             now_s = clock.now().timestamp()
-            if now_s - float(request.session.get(STARTED_AT, 0)) > settings.SESSION_ABSOLUTE_AGE_S:
+            if now_s - float(request.session.setdefault(STARTED_AT, now_s)) > settings.SESSION_ABSOLUTE_AGE_S:
                 request.session.flush()
             elif now_s - float(request.session.get(SEEN_AT, 0)) > settings.SESSION_IDLE_REFRESH_S:
                 request.session[SEEN_AT] = now_s

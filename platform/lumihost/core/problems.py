@@ -22,6 +22,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "not_found": ("未找到", "Not found"),
     "method_not_allowed": ("不支持该方法", "Method not allowed"),
     "not_acceptable": ("无法按要求的格式返回", "Not acceptable"),
+    "does_not_exist": ("所指的对象不存在", "What is referred to does not exist"),
     "conflict": ("与当前状态冲突", "Conflict with the current state"),
     "duplicate": ("已存在", "It exists already"),
     "too_large": ("内容过大", "Too large"),

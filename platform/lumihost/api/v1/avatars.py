@@ -40,6 +40,7 @@ class AvatarViewSet(TenantViewSet):
     """Stock avatars."""
 
     permissions = {"list": Permission.AVATARS_VIEW}
+    pagination_class = None
 
     @extend_schema(tags=["avatars"], operation_id="avatars_list", responses=listing("AvatarList", AvatarOut(many=True)))
     def list(self, request: Request, **kwargs: str) -> Response:
@@ -51,6 +52,7 @@ class VoiceViewSet(TenantViewSet):
     """Stock voices."""
 
     permissions = {"list": Permission.AVATARS_VIEW}
+    pagination_class = None
 
     @extend_schema(tags=["avatars"], operation_id="voices_list", responses=listing("VoiceList", VoiceOut(many=True)))
     def list(self, request: Request, **kwargs: str) -> Response:
