@@ -34,7 +34,7 @@ RELEASE_MS = 80.0
 """Time the lips take to come to rest after a sound, and to leave rest before one."""
 CLOSURE_MS = 60.0
 """Shortest full closure: holds three rows, so a 40 ms frame always lands on one."""
-CLOSURE_RAMP_MS = 60.0
+CLOSE_MS, PART_MS = 60.0, 48.0
 HOLD_MS = 60.0
 """Kept back at the end of an unfinished chunk, until it is known which sound the lips must move towards."""
 LAST_VOWEL_MS, LAST_CONSONANT_MS = 160.0, 110.0
@@ -232,7 +232,7 @@ class LipCompiler:
         blended: NDArray[np.float64] = np.einsum("tsc,sc->tc", share[:, :, _COLUMN_GROUP], targets)
         silent = viseme == _SILENCE
         for s, e in zip(start[silent], stop[silent], strict=True):
-            blended *= 1.0 - _window(times, s + 0.5 * RELEASE_MS, e - RELEASE_MS, RELEASE_MS)[:, None]
+            blended *= 1.0 - _window(times, s + 0.5 * RELEASE_MS, e - RELEASE_MS, RELEASE_MS, RELEASE_MS)[:, None]
         blended[:, ~_LIP_COLUMNS] = 0.0
         return blended
 
@@ -242,8 +242,9 @@ class LipCompiler:
         for span in spans:
             if span.viseme not in _CLOSURES:
                 continue
-            middle, half = (span.start_ms + span.end_ms) / 2, max(span.end_ms - span.start_ms - 20.0, CLOSURE_MS) / 2
-            gate = _window(times, middle - half, middle + half, CLOSURE_RAMP_MS)
+            # Lips part at the burst, which is the end of the span, and faster than they met.
+            stop = span.end_ms - 12.0
+            gate = _window(times, min(span.start_ms + 8.0, stop - CLOSURE_MS), stop, CLOSE_MS, PART_MS)
             if not gate.any():
                 continue
             target = np.repeat(self._targets[span.viseme][None, :], len(times), axis=0)
@@ -267,9 +268,9 @@ def _ease(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 - 0.5 * np.cos(np.pi * x)
 
 
-def _window(times: NDArray[np.float64], start: float, stop: float, ramp: float) -> NDArray[np.float64]:
+def _window(times: NDArray[np.float64], start: float, stop: float, rise: float, fall: float) -> NDArray[np.float64]:
     """1 between start and stop, raised-cosine ramps outside; all zero when stop lies before start."""
     if stop < start:
         return np.zeros(len(times))
-    outside = np.maximum(start - times, times - stop)
-    return _ease(np.clip(1.0 - outside / ramp, 0.0, 1.0))
+    outside = np.maximum((start - times) / rise, (times - stop) / fall)
+    return _ease(np.clip(1.0 - outside, 0.0, 1.0))

@@ -105,6 +105,7 @@ class Mixer:
             return
         self._release_ms = REST_MS
         np.take(lips, _LIPS, out=self._goal)
+        np.clip(self._goal, 0.0, 1.0, out=self._goal)
         np.subtract(self._goal, self._lips, out=self._goal)
         limit = LIP_SPEED_PER_MS * step_ms
         np.clip(self._goal, -limit, limit, out=self._goal)

@@ -63,20 +63,20 @@ PHONEME_VISEMES: dict[str, tuple[str, ...]] = {
 
 _SHAPES: dict[str, dict[str, float]] = {
     "sil": {},
-    "PP": {"jawOpen": 0.04, "mouthClose": 0.04, "mouthPress": 0.55, "mouthRollLower": 0.20, "mouthRollUpper": 0.16},
-    "FF": {"jawOpen": 0.05, "mouthRollLower": 0.48, "mouthUpperUp": 0.16, "mouthStretch": 0.06},
-    "TH": {"jawOpen": 0.14, "tongueOut": 0.26, "mouthLowerDown": 0.16, "mouthUpperUp": 0.08, "mouthStretch": 0.08},
-    "DD": {"jawOpen": 0.12, "mouthLowerDown": 0.17, "mouthUpperUp": 0.07, "mouthStretch": 0.08},
-    "kk": {"jawOpen": 0.15, "mouthLowerDown": 0.10, "mouthUpperUp": 0.05},
-    "CH": {"jawOpen": 0.09, "mouthFunnel": 0.40, "mouthPucker": 0.16, "mouthLowerDown": 0.14, "mouthUpperUp": 0.12},
-    "SS": {"jawOpen": 0.05, "mouthStretch": 0.24, "mouthLowerDown": 0.24, "mouthUpperUp": 0.10},
-    "nn": {"jawOpen": 0.11, "mouthLowerDown": 0.12, "mouthUpperUp": 0.05, "mouthStretch": 0.06},
+    "PP": {"jawOpen": 0.02, "mouthClose": 0.09, "mouthPress": 0.22, "mouthRollLower": 0.10, "mouthRollUpper": 0.08},
+    "FF": {"jawOpen": 0.05, "mouthRollLower": 0.55, "mouthUpperUp": 0.20, "mouthStretch": 0.06},
+    "TH": {"jawOpen": 0.15, "tongueOut": 0.30, "mouthLowerDown": 0.09, "mouthUpperUp": 0.10, "mouthStretch": 0.08},
+    "DD": {"jawOpen": 0.12, "mouthLowerDown": 0.10, "mouthUpperUp": 0.10, "mouthStretch": 0.08},
+    "kk": {"jawOpen": 0.15, "mouthLowerDown": 0.04, "mouthUpperUp": 0.08},
+    "CH": {"jawOpen": 0.09, "mouthFunnel": 0.40, "mouthPucker": 0.16, "mouthLowerDown": 0.06, "mouthUpperUp": 0.12},
+    "SS": {"jawOpen": 0.05, "mouthStretch": 0.24, "mouthLowerDown": 0.14, "mouthUpperUp": 0.14},
+    "nn": {"jawOpen": 0.11, "mouthLowerDown": 0.06, "mouthUpperUp": 0.08, "mouthStretch": 0.06},
     "RR": {"jawOpen": 0.12, "mouthFunnel": 0.30, "mouthPucker": 0.14, "mouthUpperUp": 0.05},
-    "aa": {"jawOpen": 0.36, "mouthLowerDown": 0.18, "mouthUpperUp": 0.12, "mouthStretch": 0.05},
-    "E": {"jawOpen": 0.23, "mouthLowerDown": 0.18, "mouthUpperUp": 0.10, "mouthStretch": 0.18},
-    "ih": {"jawOpen": 0.12, "mouthLowerDown": 0.15, "mouthUpperUp": 0.08, "mouthStretch": 0.30},
-    "oh": {"jawOpen": 0.27, "mouthFunnel": 0.42, "mouthPucker": 0.24},
-    "ou": {"jawOpen": 0.11, "mouthFunnel": 0.30, "mouthPucker": 0.62, "jawForward": 0.05},
+    "aa": {"jawOpen": 0.36, "mouthLowerDown": 0.03, "mouthUpperUp": 0.16, "mouthStretch": 0.06},
+    "E": {"jawOpen": 0.23, "mouthLowerDown": 0.06, "mouthUpperUp": 0.14, "mouthStretch": 0.18},
+    "ih": {"jawOpen": 0.12, "mouthLowerDown": 0.07, "mouthUpperUp": 0.12, "mouthStretch": 0.32},
+    "oh": {"jawOpen": 0.27, "mouthFunnel": 0.34, "mouthPucker": 0.30},
+    "ou": {"jawOpen": 0.09, "mouthFunnel": 0.26, "mouthPucker": 0.66, "jawForward": 0.05},
 }
 
 PROTRUSION_GAIN: dict[str, float] = {"zh": 0.6, "en": 1.0}
