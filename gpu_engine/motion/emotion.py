@@ -36,7 +36,7 @@ def face_weights(valence: float, arousal: float, dominance: float, out: NDArray[
     concern = max(-v, 0.0)
     lively = max(a, 0.0)
     out[:] = 0.0
-    smile = 0.10 * (1.0 - 2.5 * concern) + 0.46 * joy
+    smile = 0.15 * (1.0 - 2.5 * concern) + 0.44 * joy
     out[_AT["mouthSmileLeft"]] = out[_AT["mouthSmileRight"]] = max(smile, 0.0)
     out[_AT["mouthFrown"]] = 0.25 * concern
     out[_AT["cheekSquint"]] = 0.05 + 0.42 * joy

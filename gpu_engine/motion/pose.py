@@ -165,7 +165,7 @@ def pose_at(media_ms: float, seed: int, speaking: float = 0.0, emphasis_ms: Sequ
     torso = (
         math.radians(0.7) * lean * lively - math.radians(0.35) * breath,
         math.radians(2.2) * twist * lively,
-        math.radians(1.5) * sway * lively,
+        math.radians(0.9) * sway * lively,
     )
     pitch = math.radians(3.2) * wander(t, 1.9, seed, _DRIFT + 20) * lively + nod * (1.0 + 0.3 * energy)
     yaw = math.radians(6.5) * wander(t, 2.3, seed, _DRIFT + 22) * lively + turn + math.radians(3.2) * followed
