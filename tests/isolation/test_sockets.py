@@ -41,7 +41,7 @@ class Stage:
 @pytest.fixture
 def stage(transactional_db: None) -> Iterator[Stage]:
     tenants = make_two_tenants()
-    yield Stage(tenants.a, tenants.b, furnish(tenants.a, CANARY)["sessions"])
+    return Stage(tenants.a, tenants.b, furnish(tenants.a, CANARY)["sessions"])
 
 
 def socket(path: str, user: Any = None, origin: str = "http://testserver", **headers: str) -> WebsocketCommunicator:
