@@ -234,7 +234,7 @@ class NodeAgent:
         owed = Outgoing(run, record, wake=self.uplink.wake)
         supervisor = SessionSupervisor(
             run=run, record=record, owed=owed, lease=lease, fetch_spec=self._client.spec,
-            on_recording=lambda path: self._uploader.add(run, record, path), options=self.options.supervision,
+            on_recording=lambda path, seconds: self._uploader.add(run, record, path, seconds), options=self.options.supervision,
         )  # fmt: skip
         session = _Session(supervisor, self._tasks.create_task(self._guard(supervisor)))
         self._sessions[session.key] = session

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ class CeleryChild:
 
     def __init__(self, node_id: str, agent_socket: Path, log_path: Path) -> None:
         self._argv = [
-            *(sys.executable, "-m", "celery", "-A", "workers.app", "worker"),
+            *(sys.executable, "-W", "ignore::UserWarning", "-m", "celery", "--quiet", "-A", "workers.app", "worker"),
             *("-Q", node_queue(node_id), "-n", f"node.{node_id}@%h", "--pool=threads", "-c", "2"),
             *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"),
         ]
@@ -56,7 +57,7 @@ class CeleryChild:
 
 async def _end(child: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
-        child.terminate()
+        child.send_signal(signal.SIGQUIT)
         try:
             await asyncio.wait_for(child.wait(), 3.0)
         except TimeoutError:

@@ -69,7 +69,7 @@ class SessionSupervisor:
 
     def __init__(
         self, *, run: RunDirectory, record: RunRecord, owed: Outgoing, lease: Lease, fetch_spec: FetchSpec,
-        on_recording: Callable[[Path], None], options: SupervisionOptions,
+        on_recording: Callable[[Path, float], None], options: SupervisionOptions,
     ) -> None:  # fmt: skip
         self.run_directory = run
         self.record = record
@@ -330,7 +330,7 @@ class SessionSupervisor:
             self.record.cursor = event.data
             self.run_directory.save(self.record)
         elif event.kind == "recording" and event.data.get("finished"):
-            self._on_recording(Path(str(event.data.get("path", ""))))
+            self._on_recording(Path(str(event.data.get("path", ""))), float(event.data.get("seconds", 0.0)))
 
     def _on_state(self, data: dict[str, Any]) -> None:
         state, reason = data.get("state"), str(data.get("reason", ""))

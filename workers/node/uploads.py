@@ -21,6 +21,7 @@ class _Job:
     run: RunDirectory
     record: RunRecord
     path: Path
+    duration_s: float
 
 
 class Uploader:
@@ -32,12 +33,12 @@ class Uploader:
         self._jobs: deque[_Job] = deque()
         self._wake = asyncio.Event()
 
-    def add(self, run: RunDirectory, record: RunRecord, path: Path) -> None:
+    def add(self, run: RunDirectory, record: RunRecord, path: Path, duration_s: float) -> None:
         """Queue one finished file of a run; ignored unless it lies in the run's recordings folder."""
         if path.parent != run.recordings or path.name in record.uploaded or path.name in record.upload_refused:
             return
         if all(job.path != path for job in self._jobs):
-            self._jobs.append(_Job(run, record, path))
+            self._jobs.append(_Job(run, record, path, duration_s))
             self._wake.set()
 
     def add_remaining(self, run: RunDirectory, record: RunRecord) -> None:
@@ -45,7 +46,7 @@ class Uploader:
         if run.recordings.is_dir():
             for path in sorted(run.recordings.glob("*.mp4")):
                 if path.stat().st_size > 0:
-                    self.add(run, record, path)
+                    self.add(run, record, path, _duration_s(path))
 
     def is_done(self, run: RunDirectory) -> bool:
         """Whether nothing of this run waits."""
@@ -72,7 +73,7 @@ class Uploader:
     async def _upload(self, job: _Job) -> None:
         record, path = job.record, job.path
         try:
-            await self._client.upload_recording(record.session, record.epoch, path, duration_s=_duration_s(path))
+            await self._client.upload_recording(record.session, record.epoch, path, duration_s=job.duration_s)
         except FileNotFoundError:
             record.upload_refused.append(path.name)
             log.warning("recording vanished before its upload", file=path.name)

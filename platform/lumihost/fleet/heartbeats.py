@@ -37,6 +37,10 @@ class HeartbeatBook:
         """A heartbeat came in."""
         self._sightings[node_id] = NodeSighting(clock.now(), draining, load)
 
+    def node_gone(self, node_id: str) -> None:
+        """Its connection ended: what it said last must not be written over that."""
+        self._sightings.pop(node_id, None)
+
     def renewed(self, session_id: str, epoch: int) -> None:
         """A lease was renewed now."""
         self._renewals[session_id, epoch] = clock.now() + timedelta(seconds=LEASE_TTL_S)

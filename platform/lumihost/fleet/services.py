@@ -54,6 +54,12 @@ def node_arrived(*, node_id: str, capacity_sessions: int, hardware: Mapping[str,
     )  # fmt: skip
 
 
+@transaction.atomic
+def node_left(*, node_id: str) -> None:
+    """A node's connection ended. Its leases run on; it is online again with its next hello."""
+    Node.objects.filter(pk=node_id).update(state=NodeState.OFFLINE)
+
+
 @dataclass(frozen=True)
 class NodeSighting:
     """What a heartbeat said."""

@@ -42,6 +42,9 @@ _HELD_CACHE_S = 1.0
 _MAX_HELD = 200
 _WRITE_RETRIES = 3
 
+_connections: dict[str, str] = {}
+"""Node → the newest connection to this process: an older one that ends late says nothing about the node."""
+
 
 class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """One connection of one node."""
@@ -72,6 +75,7 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         # An older connection of the same node is half open at best: it would answer calls nobody hears.
         await self.channel_layer.group_send(group, {"type": "node.superseded", "by": self._connection})
         await self.channel_layer.group_add(group, self.channel_name)
+        _connections[node.pk] = self._connection
         self._writer = asyncio.create_task(self._write())
         await self.accept()
 
@@ -82,6 +86,10 @@ class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._writer.cancel()
         await asyncio.gather(self._writer, return_exceptions=True)
         await self.channel_layer.group_discard(node_group(self.node.pk), self.channel_name)
+        if _connections.get(self.node.pk) == self._connection:
+            del _connections[self.node.pk]
+            flusher.ensure_running().node_gone(self.node.pk)
+            await node_store.node_left(self.node.pk)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One message of the node."""

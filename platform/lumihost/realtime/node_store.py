@@ -64,6 +64,12 @@ def node_of_token(token: str) -> Node | None:
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
+def node_left(node_id: str) -> None:
+    """The node's connection ended."""
+    fleet.node_left(node_id=node_id)
+
+
+@database_sync_to_async  # type: ignore[untyped-decorator]
 def tenant_of(session_id: str) -> Tenant | None:
     """The tenant of a session."""
     with scopes_disabled(_WHY):
