@@ -60,10 +60,9 @@ class SinkQueue:
         self._left = asyncio.Event()
         self._closed = False
 
-    @property
-    def needs_key(self) -> bool:
-        """Nothing is taken until a key frame comes."""
-        return self._needs_key
+    def skip_to_key(self) -> None:
+        """Take nothing more until a key frame comes; what waits stays."""
+        self._needs_key = True
 
     @property
     def waiting_ms(self) -> int:
@@ -218,11 +217,13 @@ class EncodedHub:
         self._on_keyframe_request(reason)
 
     def body_connected(self, info: StreamInfo) -> None:
-        """A body is there (again): what was asked of an earlier one will not be answered, so waiting sinks ask anew."""
+        """A body is there (again). Packets are missing and earlier requests are lost: all sinks go on at a new key frame."""
         self._info = info
         self._info_known.set()
         self._last_request_s = float("-inf")
-        if any(queue.needs_key for queue in self._sinks.values()):
+        for queue in self._sinks.values():
+            queue.skip_to_key()
+        if self._sinks:
             self.request_keyframe("outlet connected")
 
     async def wait_for_room(self) -> None:

@@ -68,7 +68,7 @@ class Recorder:
                 await loop.run_in_executor(self._thread, self._abandon)
                 self._tell_written()
                 self._reports.state(self.id, self.kind, "down", detail)
-                await asyncio.sleep(RETRY_S)
+                await self._hub.wait_ended(RETRY_S)
                 self._queue.restart()
             else:
                 self._tell_written()

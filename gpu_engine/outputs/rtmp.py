@@ -11,7 +11,7 @@ import os
 import socket
 import ssl
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ SEND_AGE_LIMIT_S = 3.0
 CLOSE_LIMIT_S = 2.0
 CHUNK_BYTES = 4_096
 MAX_MESSAGE_BYTES = 1024 * 1024
+MAX_CHUNK_STREAMS = 64
 _SET_CHUNK_SIZE, _ACKNOWLEDGEMENT, _USER_CONTROL, _WINDOW_SIZE, _PEER_BANDWIDTH = 1, 3, 4, 5, 6
 _DATA, _COMMAND = 18, 20
 _PING_REQUEST, _PING_RESPONSE = 6, 7
@@ -97,10 +98,7 @@ class _Incoming:
     length: int = 0
     kind: int = 0
     extended: bool = False
-    body: bytearray = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        self.body = bytearray()
+    body: bytearray = field(default_factory=bytearray)
 
 
 class RtmpConnection:
@@ -116,9 +114,9 @@ class RtmpConnection:
         self._acknowledged = 0
         self._window = 0
         self._stream_id = 0
+        self._write_chunk_bytes = 128
         self._watch: asyncio.Task[None] | None = None
         self.failure: RtmpError | None = None
-        self.sent_bytes = 0
 
     @classmethod
     async def publish(
@@ -253,8 +251,6 @@ class RtmpConnection:
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
-    _write_chunk_bytes = 128
-
     def _command(self, name: str, transaction: float, *arguments: flv.AmfValue, stream_id: int = 0) -> None:
         body = flv.amf0(name) + flv.amf0(transaction) + b"".join(flv.amf0(value) for value in arguments)
         self._message(3, _COMMAND, body, 0, stream_id)
@@ -269,7 +265,6 @@ class RtmpConnection:
         for at in range(size, len(body), size):
             out += bytes([0xC0 | channel]) + extended + body[at : at + size]
         self._writer.write(bytes(out))
-        self.sent_bytes += len(out)
 
     def send_metadata(self, values: dict[str, flv.AmfValue]) -> None:
         """``@setDataFrame onMetaData``; followed by :meth:`drain`."""
@@ -336,6 +331,8 @@ class RtmpConnection:
             low, high = await self._take(2)
             channel = high * 256 + low + 64
         stream = self._streams.setdefault(channel, _Incoming())
+        if len(self._streams) > MAX_CHUNK_STREAMS:
+            raise RtmpError("protocol", f"{self._url} uses over {MAX_CHUNK_STREAMS} chunk streams")
         if form < 3:
             head = await self._take((11, 7, 3)[form])
             stream.timestamp = int.from_bytes(head[:3], "big")

@@ -6,6 +6,7 @@ are taken from the hub only while connected, so a destination that is down costs
 
 from __future__ import annotations
 
+import asyncio
 import random
 import ssl
 import time
@@ -52,6 +53,7 @@ class RtmpPush:
         self._open_limit_s = open_limit_s
         self._send_age_limit_s = send_age_limit_s
         self._random = random_source or random.Random()
+        self._up = False
         self.connections = 0
 
     async def run(self) -> None:
@@ -82,8 +84,6 @@ class RtmpPush:
         base = min(BACKOFF_FIRST_S * 2.0 ** min(failures - 1, 10), BACKOFF_LIMIT_S)
         return base * (1 + BACKOFF_JITTER * self._random.random())
 
-    _up = False
-
     async def _publish_once(self, url: RtmpUrl) -> None:
         """Connect and send until the stream ends (returns) or the connection fails (RtmpError)."""
         self._up = False
@@ -92,20 +92,30 @@ class RtmpPush:
             return
         # About one second of media, so that a peer that has stopped reading is noticed while it is news.
         buffer_bytes = max(65_536, info.bitrate_kbps * 1000 // 8)
-        connection = await RtmpConnection.publish(
-            url, send_buffer_bytes=buffer_bytes, tls=self._tls, limit_s=self._open_limit_s
+        opening = asyncio.create_task(
+            RtmpConnection.publish(url, send_buffer_bytes=buffer_bytes, tls=self._tls, limit_s=self._open_limit_s)
         )
+        ended = asyncio.create_task(self._hub.wait_ended(self._open_limit_s * 2))
+        try:
+            await asyncio.wait((opening, ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            if not opening.done():
+                opening.cancel()
+        if self._hub.ended and not opening.done():
+            return
+        connection = await opening
         self.connections += 1
         self._up = True
         queue = self._hub.subscribe(self.id, (Media.H264, Media.AAC))
-        ended = False
+        complete = False
         try:
             self._reports.state(self.id, self.kind, "up", str(url))
             await self._feed(connection, queue)
-            ended = True
+            complete = True
         finally:
             self._hub.unsubscribe(queue)
-            await connection.close(polite=ended)
+            await connection.close(polite=complete)
 
     async def _feed(self, connection: RtmpConnection, queue: SinkQueue) -> None:
         track = _Timestamps()

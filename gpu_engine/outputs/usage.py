@@ -2,16 +2,18 @@
 
 An output has accepted a packet when it was written to a file, taken by an RTMP socket, or sent to at least one connected
 viewer. A second is reported once, in order, ``GRACE_MS`` of media after its end, so that fragments and socket queues have
-had their time. An outlet that joins in mid-second says nothing of that second.
+had their time. Of a second that was not seen whole (the outlet joined in its middle, or packets are missing) nothing is said.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from gpu_engine.outputs.hub import AccessUnit
 
 GRACE_MS = 2_000
+GAP_MS = 500
 
 
 class AcceptedSeconds:
@@ -20,9 +22,10 @@ class AcceptedSeconds:
     def __init__(self, emit: Callable[[int, int, list[str]], None]) -> None:
         self._emit = emit
         self._incarnation = -1
+        self._covered_from_ms = 0
+        self._newest_end_ms = 0
         self._next_second = 0
-        self._newest_ms = 0
-        self._frame_ms = 0
+        self._whole: deque[int] = deque()
         self._takers: dict[int, set[str]] = {}
         self.accepted_s = 0
 
@@ -33,27 +36,40 @@ class AcceptedSeconds:
         if unit.info.incarnation != self._incarnation:
             self.finish()
             self._incarnation = unit.info.incarnation
-            self._next_second = -(-unit.media_ms // 1000)
+            self._covered_from_ms = unit.media_ms
+            self._next_second = unit.media_ms // 1000
             self._takers.clear()
-        # A picture lasts until the next one, so the second is over when a picture of a later second arrives.
-        self._newest_ms = unit.media_ms
-        self._frame_ms = 1000 // unit.info.fps
-        while self._newest_ms >= (self._next_second + 1) * 1000 + GRACE_MS:
-            self._report()
+        elif unit.media_ms - self._newest_end_ms > GAP_MS:
+            self._note_whole_seconds(self._newest_end_ms)
+            self._covered_from_ms = unit.media_ms
+        # A picture lasts until the next one, so a second is over when a picture of a later second arrives.
+        self._newest_end_ms = unit.media_ms + 1000 // unit.info.fps
+        self._note_whole_seconds(unit.media_ms)
+        while self._whole and unit.media_ms >= (self._whole[0] + 1) * 1000 + GRACE_MS:
+            self._report(self._whole.popleft())
 
     def accepted(self, output_id: str, unit: AccessUnit) -> None:
         """An output took a packet."""
         second = unit.media_ms // 1000
-        if unit.info.incarnation == self._incarnation and second >= self._next_second:
+        if unit.info.incarnation == self._incarnation and (second >= self._next_second or second in self._whole):
             self._takers.setdefault(second, set()).add(output_id)
 
     def finish(self) -> None:
         """No more packets of this incarnation: report the seconds that were whole, up to the end of the last picture."""
-        while self._incarnation >= 0 and self._newest_ms + self._frame_ms >= (self._next_second + 1) * 1000:
-            self._report()
+        if self._incarnation >= 0:
+            self._note_whole_seconds(self._newest_end_ms)
+        while self._whole:
+            self._report(self._whole.popleft())
 
-    def _report(self) -> None:
-        takers = sorted(self._takers.pop(self._next_second, ()))
+    def _note_whole_seconds(self, until_ms: int) -> None:
+        while (self._next_second + 1) * 1000 <= until_ms:
+            if self._covered_from_ms <= self._next_second * 1000:
+                self._whole.append(self._next_second)
+            else:
+                self._takers.pop(self._next_second, None)
+            self._next_second += 1
+
+    def _report(self, second: int) -> None:
+        takers = sorted(self._takers.pop(second, ()))
         self.accepted_s += bool(takers)
-        self._emit(self._incarnation, self._next_second, takers)
-        self._next_second += 1
+        self._emit(self._incarnation, second, takers)

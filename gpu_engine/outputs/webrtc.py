@@ -33,6 +33,7 @@ CONNECT_LIMIT_S = 15.0
 SILENCE_LIMIT_S = 10.0
 REPORT_INTERVAL_S = 1.0
 MAX_SDP_BYTES = 65_536
+MAX_CANDIDATES = 24
 _BURST_PACKETS = 12
 _BURST_INTERVAL_S = 0.004
 _MAX_BURSTS = 5
@@ -50,6 +51,12 @@ class Viewer:
     joined: bool = False
     started: bool = False
     gone: bool = False
+
+    async def report(self, timeline: rtp.RtpTimeline) -> None:
+        """Send the sender reports of both tracks."""
+        for sender, hz in ((self.video, VIDEO_CLOCK_HZ), (self.audio, AUDIO_CLOCK_HZ)):
+            if packets := sender.sender_report(timeline, hz):
+                await sender._send_rtcp(packets)
 
     def silent_s(self, now_s: float) -> float:
         """Seconds since the viewer's last RTCP packet."""
@@ -242,7 +249,7 @@ class WebrtcFanout:
         if not viewers:
             return
         if not unit.is_video:
-            sent = [viewer.audio.forward([unit.packet.data], ticks, first=0, last=1, marker=False) for viewer in viewers]
+            sent = [self._send(viewer, viewer.audio, [unit.packet.data], ticks, 0, 1) for viewer in viewers]
             if any(sent):
                 self._reports.accepted(self.id, unit)
             return
@@ -260,22 +267,32 @@ class WebrtcFanout:
             for viewer in viewers:
                 if not viewer.started or viewer.gone:
                     continue
-                if viewer.video.forward(payloads, ticks, first=first, last=last, marker=True):
+                if self._send(viewer, viewer.video, payloads, ticks, first, last):
                     accepted = True
-                else:
+                elif not viewer.gone:
                     # Its socket is full: what was cut off is useless to it, so it goes on at the next key frame.
                     viewer.started = False
                     self._ask_keyframe()
         if accepted:
             self._reports.accepted(self.id, unit)
 
+    def _send(self, viewer: Viewer, sender: PacketSender, payloads: list[bytes], ticks: int, first: int, last: int) -> bool:
+        """Forward to one viewer; one whose transport breaks is dropped, and no other hears of it."""
+        try:
+            return sender.forward(payloads, ticks, first=first, last=last, marker=sender is viewer.video)
+        except Exception:
+            log.exception("viewer dropped: its transport failed", viewer=viewer.id)
+            self._drop(viewer)
+            return False
+
     async def _chores(self) -> None:
         while True:
             for viewer in self.viewers:
-                if viewer.joined:
-                    for sender, hz in ((viewer.video, VIDEO_CLOCK_HZ), (viewer.audio, AUDIO_CLOCK_HZ)):
-                        if packets := sender.sender_report(self._timeline, hz):
-                            await sender._send_rtcp(packets)
+                try:
+                    await viewer.report(self._timeline)
+                except Exception:
+                    log.exception("viewer dropped: its report failed", viewer=viewer.id)
+                    self._drop(viewer)
             self.reap()
             await asyncio.sleep(REPORT_INTERVAL_S)
 
@@ -298,12 +315,16 @@ def _reachable_candidates(sdp: str) -> str:
     too, or ICE would give up before they arrive.
     """
     kept = []
+    candidates = 0
     for line in sdp.splitlines():
         if line.startswith("a=end-of-candidates"):
             continue
         if line.startswith("a=candidate:"):
             fields = line.split()
             if len(fields) < 6 or fields[2].lower() != "udp" or not _is_address(fields[4]):
+                continue
+            candidates += 1
+            if candidates > MAX_CANDIDATES:
                 continue
         kept.append(line)
     return "\r\n".join(kept) + "\r\n"

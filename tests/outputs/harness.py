@@ -36,7 +36,7 @@ def make_spec(*outputs: Output, clock: str = "real") -> SessionSpec:
     )
 
 
-async def eventually(condition: Callable[[], Any], what: str, *, limit_s: float = 10.0) -> Any:
+async def eventually(condition: Callable[[], Any], what: str, *, limit_s: float = 20.0) -> Any:
     """Poll until ``condition`` is true and return its value; fail with ``what`` after ``limit_s``."""
     deadline_s = time.monotonic() + limit_s
     while not (value := condition()):

@@ -115,6 +115,19 @@ async def test_a_new_body_is_asked_at_once_by_sinks_that_wait() -> None:
     assert notes.keyframe_requests == ["s starts", "outlet connected"]
 
 
+async def test_after_a_broken_link_a_sink_goes_on_at_a_key_frame() -> None:
+    # Given a sink in mid-stream whose link to the body breaks.
+    hub = Notes().hub(Clock())
+    queue = hub.subscribe("s", (Media.H264,))
+    hub.publish(picture(0, key=True))
+    # When the same body is connected again and pictures have been missed.
+    hub.body_connected(INFO)
+    for unit in (picture(10), picture(11, key=True)):
+        hub.publish(unit)
+    # Then what refers to a missed picture is left out.
+    assert await queue.get_batch() == [picture(0, key=True), picture(11, key=True)]
+
+
 async def test_a_new_incarnation_starts_on_its_key_frame() -> None:
     # Given a sink in mid-stream.
     hub = Notes().hub(Clock())

@@ -56,7 +56,7 @@ async def test_a_disk_that_fills_up_ends_the_part_which_plays_and_a_later_part_f
     encoders = Encoders(noise=True, bitrate_kbps=400)
     # When media flows.
     hub.body_connected(encoders.info)
-    await play(hub, encoders, 3)
+    await play(hub, encoders, 6)
     await eventually(lambda: "down" in notes.of("recording"), "the failure is told")
     # Then the output is down with the reason, the other sink has lost nothing,
     detail = next(detail for _, state, detail in notes.states if state == "down")

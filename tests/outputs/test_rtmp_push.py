@@ -132,6 +132,19 @@ async def test_a_peer_that_hangs_harms_nobody_else(manner: Manner) -> None:
     assert ("handshake within 1 s" if manner is Manner.SILENT else "taken nothing for 1 s") in details[0]
 
 
+async def test_the_end_of_the_show_does_not_wait_for_a_silent_peer() -> None:
+    # Given a push that waits for a silent peer, with much patience.
+    feed = Feed(Notes())
+    async with FakeRtmpServer(Manner.SILENT) as server:
+        waiting = asyncio.create_task(push(feed, server, "a", open_limit_s=60.0).run())
+        feed.hub.body_connected(feed.encoders.info)
+        await eventually(lambda: server.connections, "it waits")
+        # When the show ends, Then the push is finished at once.
+        feed.hub.end()
+        await asyncio.wait_for(waiting, 2)
+    assert feed.notes.of("a") == ["connecting", "finished"]
+
+
 @pytest.mark.parametrize(
     ("manner", "state", "words"),
     [

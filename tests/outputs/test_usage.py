@@ -62,6 +62,17 @@ def test_an_outlet_that_joins_in_mid_second_says_nothing_of_that_second() -> Non
     assert [second for _, second, _ in report] == [2, 3]
 
 
+def test_seconds_with_missing_packets_are_not_told_and_the_rest_is() -> None:
+    # Given a stream from 1.0 s whose frames of 2.4 s to 4.2 s never came.
+    report = Report()
+    usage = AcceptedSeconds(report.take)
+    feed(usage, range(35), "file")
+    feed(usage, range(80, 150), "file")
+    usage.finish()
+    # Then seconds 1, 5 and 6 were whole, and only they are told.
+    assert report == [(1, 1, ["file"]), (1, 5, ["file"]), (1, 6, ["file"])]
+
+
 def test_a_late_acceptance_within_the_grace_counts_and_after_it_changes_nothing() -> None:
     # Given a second whose only taker is slow.
     report = Report()
