@@ -23,5 +23,8 @@ export default defineConfig(({ command }) => ({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["tests/setup.ts"],
     testTimeout: 20_000,
+    // One page world for all files: starting it anew for each costs more than the tests.
+    isolate: false,
+    maxWorkers: 1,
   },
 }));

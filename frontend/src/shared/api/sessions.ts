@@ -38,5 +38,6 @@ export function patchSession(client: QueryClient, tenantId: string, session: Ses
     });
     return { ...page, items };
   });
+  void client.invalidateQueries({ queryKey: [...keys.sessions(tenantId), "pages"] });
   if (!listed) void client.invalidateQueries({ queryKey: keys.sessions(tenantId), exact: true });
 }

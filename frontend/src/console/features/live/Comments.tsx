@@ -81,7 +81,8 @@ function Row({ comment }: { comment: Comment }) {
   return (
     <li className="lh-comment">
       <span className="lh-meta">
-        <span className="lh-num">{timeOfDay(comment.at, lang)}</span> {comment.user || t("comments.you")}
+        <span className="lh-num">{timeOfDay(comment.at, lang)}</span>{" "}
+        {comment.user && comment.user !== "viewer" ? comment.user : t("comments.viewer")}
       </span>
       <span className="lh-comment-text">{comment.text}</span>
       <span className={`lh-badge lh-${look.tone}`}>

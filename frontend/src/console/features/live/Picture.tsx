@@ -43,7 +43,6 @@ export function Picture({ session }: { session: Session }) {
   return (
     <section className="lh-picture" aria-label={t("room.picture.region")}>
       <div className="lh-screen">
-        {/* biome-ignore lint/a11y/useMediaCaption: the words are live text beside the picture. */}
         <video
           ref={video}
           className="lh-video"

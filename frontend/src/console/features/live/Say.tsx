@@ -20,8 +20,8 @@ export function Say({ session }: { session: Session }) {
     setText("");
     return t("say.done");
   });
-  const cut = useAction<{ accepted?: boolean }>(session.id, "cut", (result) =>
-    result?.accepted === false ? t("act.done.cut.no") : t("act.done.cut"),
+  const cut = useAction<{ result?: { accepted?: boolean } }>(session.id, "cut", (answer) =>
+    answer?.result?.accepted === false ? t("act.done.cut.no") : t("act.done.cut"),
   );
   if (!can("sessions:say")) return null;
   const running = session.state === "live";

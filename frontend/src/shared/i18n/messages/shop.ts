@@ -72,6 +72,7 @@ export const shop = {
   "import.refused": ["文件无法读取", "The file could not be read"],
   "import.allGood": ["全部行都没有问题。", "No row had a problem."],
   "import.errors": ["有问题的行", "Rows with problems"],
+  "import.warnings": ["提醒（已保存）", "Remarks (stored all the same)"],
   "import.download": ["下载问题行（CSV）", "Download the problem rows (CSV)"],
   "import.again": ["再导入一个文件", "Import another file"],
   "import.row": ["行", "Row"],
