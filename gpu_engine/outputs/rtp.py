@@ -45,11 +45,12 @@ def _aggregate(nals: list[bytes]) -> bytes:
 def _fragment(nal: bytes) -> list[bytes]:
     body = nal[1:]
     count = -(-len(body) // (MAX_PAYLOAD_BYTES - 2))
+    # All of one size but the last, a little smaller: what segmentation offload can send in one call.
+    size = -(-len(body) // count)
     indicator, kind = nal[0] & 0xE0 | _FU_A, nal[0] & 0x1F
-    edges = [len(body) * n // count for n in range(count + 1)]
     return [
-        bytes([indicator, kind | (0x80 if n == 0 else 0) | (0x40 if n == count - 1 else 0)]) + body[edges[n] : edges[n + 1]]
-        for n in range(count)
+        bytes([indicator, kind | (0x80 if at == 0 else 0) | (0x40 if at + size >= len(body) else 0)]) + body[at : at + size]
+        for at in range(0, len(body), size)
     ]
 
 

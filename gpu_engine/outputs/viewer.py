@@ -28,9 +28,9 @@ from aiortc.rtp import (
 )
 
 from gpu_engine.outputs import rtp
+from gpu_engine.outputs.datagrams import DatagramBatch
 
 HISTORY_PACKETS = 2_048
-MAX_UNSENT_BYTES = 512 * 1024
 
 
 @dataclass
@@ -65,6 +65,8 @@ class PacketSender(RTCRtpSender):
         self._timestamp_origin = random.getrandbits(32)
         self._history: list[tuple[int, bytes] | None] = [None] * HISTORY_PACKETS
         self._last_ticks = 0
+        self._batch: DatagramBatch | None = None
+        self._path: tuple[Any, tuple[str, int]] | None = None
         self.counters = Counters()
         self.last_heard_s = time.monotonic()
 
@@ -106,6 +108,7 @@ class PacketSender(RTCRtpSender):
         if not self.ready:
             return
         self._payload_type = None
+        self._close_batch()
         self.transport._unregister_rtp_sender(self)
         await self._send_rtcp([RtcpByePacket(sources=[self._ssrc])])
 
@@ -118,7 +121,8 @@ class PacketSender(RTCRtpSender):
         payload_type = self._payload_type
         if outlet is None or payload_type is None:
             return False
-        sendto, protect = outlet
+        batch, protect = outlet
+        protected: list[bytes] = []
         timestamp = ticks + self._timestamp_origin
         for index in range(first, last):
             payload = payloads[index]
@@ -133,23 +137,32 @@ class PacketSender(RTCRtpSender):
                 + payload
             )
             self._history[self._sequence % HISTORY_PACKETS] = (self._sequence, packet)
-            sendto(protect(packet))
+            protected.append(protect(packet))
             self._sequence = (self._sequence + 1) & 0xFFFF
             self.counters.packets += 1
             self.counters.octets += len(payload)
         self._last_ticks = ticks
-        return True
+        return batch.send(protected)
 
-    def _datagram_outlet(self) -> tuple[Callable[[bytes], None], Callable[[bytes], bytes]] | None:
+    def _datagram_outlet(self) -> tuple[DatagramBatch, Callable[[bytes], bytes]] | None:
         """The nominated pair's datagram socket and this transport's SRTP session, without aiortc's await chain per packet."""
         dtls: Any = self.transport
         pair = dtls.transport._connection._nominated.get(1)
         if pair is None or dtls._tx_srtp is None or dtls.state != "connected":
             return None
         datagrams, address = pair.protocol.transport, pair.remote_addr
-        if datagrams is None or datagrams.is_closing() or datagrams.get_write_buffer_size() > MAX_UNSENT_BYTES:
+        if datagrams is None or datagrams.is_closing():
             return None
-        return (lambda data: datagrams.sendto(data, address)), dtls._tx_srtp.protect
+        if self._batch is None or self._path != (datagrams, address):
+            self._close_batch()
+            self._path = (datagrams, address)
+            self._batch = DatagramBatch(datagrams.get_extra_info("socket").fileno(), address)
+        return self._batch, dtls._tx_srtp.protect
+
+    def _close_batch(self) -> None:
+        if self._batch is not None:
+            self._batch.close()
+            self._batch = None
 
     def sender_report(self, timeline: rtp.RtpTimeline, clock_hz: int) -> list[AnyRtcpPacket]:
         """SR and SDES of this track; empty before the first packet."""
@@ -188,9 +201,8 @@ class PacketSender(RTCRtpSender):
                 packet, payload_type=self._rtx_payload_type, sequence=self._rtx_sequence, ssrc=self._rtx_ssrc
             )
             self._rtx_sequence = (self._rtx_sequence + 1) & 0xFFFF
-        sendto, protect = outlet
-        sendto(protect(packet))
-        self.counters.retransmitted += 1
+        batch, protect = outlet
+        self.counters.retransmitted += batch.send([protect(packet)])
 
     async def _send_rtcp(self, packets: list[AnyRtcpPacket]) -> None:
         # A viewer that has just left needs no report; its departure is noticed by its transport's state.
