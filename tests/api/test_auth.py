@@ -54,9 +54,8 @@ def test_signing_in_and_out(two_tenants: TwoTenants) -> None:
         "language": "zh-hans",
     }
     (membership,) = session["memberships"]
-    assert membership["tenant"] == {
-        "id": two_tenants.b.tenant.pk, "name": "tenant-b", "slug": "tenant-b", "currency": "CNY", "locale": "zh-hans", "timezone": "Asia/Shanghai",
-    }  # fmt: skip
+    place = {"currency": "CNY", "locale": "zh-hans", "timezone": "Asia/Shanghai"}
+    assert membership["tenant"] == {"id": two_tenants.b.tenant.pk, "name": "tenant-b", "slug": "tenant-b", **place}
     assert membership["role"] == "owner"
     assert {"products:write", "sessions:start", "channels:write"} <= set(membership["permissions"])
     cookie = answer.cookies[settings.SESSION_COOKIE_NAME]

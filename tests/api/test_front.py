@@ -22,7 +22,10 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(views, "BUNDLE", tmp_path)
     (tmp_path / ".vite").mkdir()
     manifest = {
-        "src/console/main.tsx": {"file": "assets/main-1.js", "isEntry": True, "css": ["assets/main.css"], "imports": ["_b", "_a"], "dynamicImports": ["_late"]},
+        "src/console/main.tsx": {
+            "file": "assets/main-1.js", "isEntry": True, "css": ["assets/main.css"], "imports": ["_b", "_a"],
+            "dynamicImports": ["_late"],
+        },
         "_a": {"file": "assets/a.js", "imports": ["_b"], "css": ["assets/a.css"]},
         "_b": {"file": "assets/b.js", "imports": ["_a"]},
         "_late": {"file": "assets/late.js"},
@@ -41,7 +44,7 @@ def test_the_console_page(bundle: Path, path: str) -> None:
     (nonce,) = set(re.findall(r"'nonce-([^']+)'", policy))
     assert f'<script type="module" src="/static/app/assets/main-1.js" nonce="{nonce}">' in page
     assert page.count('rel="stylesheet"') == 2
-    assert [u for u in re.findall(r'modulepreload" href="([^"]+)', page)] == [
+    assert re.findall(r'modulepreload" href="([^"]+)', page) == [
         "/static/app/assets/b.js",
         "/static/app/assets/a.js",
     ]

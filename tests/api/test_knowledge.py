@@ -200,8 +200,16 @@ def test_absurd_queries_do_not_break_a_list(api: Api, query: str) -> None:
 
 @pytest.mark.parametrize(
     ("query", "skus"),
-    [("search=毛巾", ["00731"]), ("search=洗脸", ["00731"]), ("search=TOWEL", ["00731"]), ("search=0073", ["00731"]), ("search=茶 壶", ["T"]), ("category=厨房", ["T"]), ("search=%25", [])],
-)  # fmt: skip
+    [
+        ("search=毛巾", ["00731"]),
+        ("search=洗脸", ["00731"]),
+        ("search=TOWEL", ["00731"]),
+        ("search=0073", ["00731"]),
+        ("search=茶 壶", ["T"]),
+        ("category=厨房", ["T"]),
+        ("search=%25", []),
+    ],
+)
 def test_products_are_found_by_what_people_type(api: Api, query: str, skus: list[str]) -> None:
     api("post", "products", TEA)
     api("post", "products", {"sku": "T", "title": {"zh": "玻璃茶壶"}, "category": "厨房", "price_minor": 1})
