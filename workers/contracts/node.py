@@ -240,12 +240,14 @@ def decode_from_node(frame: str | bytes) -> NodeMessage:
     Raises:
         WireError: not JSON, an unknown ``type``, a missing or mistyped field, or over ``MAX_FRAME_BYTES``.
     """
-    return _decode(_node_decoder, frame)
+    message: NodeMessage = _decode(_node_decoder, frame)
+    return message
 
 
 def decode_from_platform(frame: str | bytes) -> PlatformMessage:
     """Read a frame the platform sent; raises like :func:`decode_from_node`."""
-    return _decode(_platform_decoder, frame)
+    message: PlatformMessage = _decode(_platform_decoder, frame)
+    return message
 
 
 def _decode(decoder: msgspec.json.Decoder[Any], frame: str | bytes) -> Any:

@@ -187,8 +187,8 @@ class NodeAgent:
         newest = max((epoch for session, epoch in self._sessions if session == command.session), default=0)
         if newest > command.epoch:
             return commands.CommandReply(False, f"epoch {newest} of this session is here already")
-        for (session, epoch), other in list(self._sessions.items()):
-            if session == command.session and epoch < command.epoch:
+        for (held, epoch), other in list(self._sessions.items()):
+            if held == command.session and epoch < command.epoch:
                 other.supervisor.fence()
         run = RunDirectory.of(self.options.sessions, command.session, command.epoch)
         refusal = self._refusal(command.session)

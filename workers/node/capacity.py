@@ -39,7 +39,7 @@ def load(disk: Path) -> dict[str, Any]:
 def gpus() -> list[dict[str, Any]]:
     """One entry per NVIDIA GPU; empty without nvidia-ml-py, without a driver, or without a GPU."""
     try:
-        import pynvml
+        import pynvml  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         return []
     try:

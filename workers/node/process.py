@@ -58,7 +58,12 @@ class EngineProcess:
         """Wait for the end; the exit code (negative = signal), or None for an adopted engine, whose code nobody gets."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(self._pidfd, lambda: ended.done() or ended.set_result(None))
+
+        def readable() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        loop.add_reader(self._pidfd, readable)
         try:
             await ended
         finally:
@@ -71,7 +76,7 @@ class EngineProcess:
         if self._child is not None:
             return self._child.poll() is None
         try:
-            return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
+            return bool(psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE)
         except psutil.Error:
             return False
 

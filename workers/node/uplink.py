@@ -28,8 +28,13 @@ _RETRY_S = (0.3, 5.0)
 class Channel(Protocol):
     """One session as the uplink sees it."""
 
-    lease: Lease
-    owed: Outgoing
+    @property
+    def lease(self) -> Lease:
+        """Its lease."""
+
+    @property
+    def owed(self) -> Outgoing:
+        """What it has to say."""
 
     @property
     def wants_lease(self) -> bool:

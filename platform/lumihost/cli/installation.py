@@ -94,7 +94,7 @@ def nodes() -> list[dict[str, Any]]:
     from lumihost.fleet.models import Node
 
     try:
-        return list(Node.objects.values("id", "name", "state", "capacity_sessions", "last_seen"))
+        return [dict(row) for row in Node.objects.values("id", "name", "state", "capacity_sessions", "last_seen")]
     finally:
         _close()
 

@@ -69,7 +69,6 @@ class Reconciler:
         outbox.deliver(
             {
                 services.SESSION_CHANGED: self._session_changed,
-                services.STOP_REQUESTED: self._stop_requested,
                 KNOWLEDGE_CHANGED: self._knowledge_changed,
             }
         )
@@ -148,14 +147,6 @@ class Reconciler:
 
     def _session_changed(self, message: Outbox) -> None:
         self.notifier.try_session_changed(message.tenant_id, message.payload["session"])
-
-    def _stop_requested(self, message: Outbox) -> None:
-        node_id = message.payload.get("node")
-        if node_id:
-            self._stops_sent[message.payload["session"]] = clock.now().timestamp()
-            arguments = (message.payload["session"], message.payload["epoch"], message.payload["reason"])
-            self.notifier.try_stop(node_id, *arguments)
-            self.dispatcher.stop(node_id, *arguments)
 
     def _knowledge_changed(self, message: Outbox) -> None:
         """Of several changes in a row only the last is told: what is told is the whole, as it is then."""

@@ -86,7 +86,7 @@ def register_recording(
 ) -> Recording:  # fmt: skip
     """Make a stored file a recording of its session; the same upload again changes nothing but its size and duration."""
     session = LiveSession.objects.select_for_update().get(pk=session_id)
-    recording = Recording.objects.filter(session=session, epoch=epoch, name=name).first()
+    recording: Recording | None = Recording.objects.filter(session=session, epoch=epoch, name=name).first()
     if recording is None:
         recording = Recording(session=session, epoch=epoch, name=name, part=_part(name))
     recording.file, recording.bytes, recording.duration_s, recording.finished = key, size, duration_s, True

@@ -16,6 +16,7 @@ from lumihost.core.problems import Conflict, Invalid, Missing, register
 from lumihost.fleet.models import Node
 from lumihost.live import state
 from lumihost.live.models import Channel, Desired, LiveSession, SessionAssignment, SessionEvent, SessionState, Show
+from lumihost.metering.services import refold
 from lumihost.metering.tariffs import micros_per_second
 from tenants.context import scope
 from workers.contracts.node import LEASE_TTL_S, NodeSessionState
@@ -23,7 +24,6 @@ from workers.contracts.node import LEASE_TTL_S, NodeSessionState
 log = logging.getLogger(__name__)
 
 SESSION_CHANGED = "session.changed"
-STOP_REQUESTED = "session.stop_requested"
 NOT_LIVE = register("session_over", "直播已结束", "The session is over")
 SHOW_EMPTY = register("show_empty", "节目没有内容", "The show has no lines")
 NO_TARIFF = register("no_tariff", "该币种没有价格", "No price for this currency")
@@ -67,7 +67,7 @@ def start_session(
     if LiveSession.objects.exclude(state__in=state.FINAL).count() >= MAX_OPEN_SESSIONS:
         raise Conflict(f"{MAX_OPEN_SESSIONS} sessions are open already: stop one first", code=TOO_MANY)
     now = clock.now()
-    session = LiveSession.objects.create(
+    session: LiveSession = LiveSession.objects.create(
         show=show, channel=channel, record=record, requested_by=actor.label, requested_at=now, state_at=now
     )
     audit.record(
@@ -99,8 +99,6 @@ def stop_session(*, session_id: str, reason: str, actor: Actor) -> LiveSession:
     audit.record(
         actor=actor, action="session.stop_requested", target=session, before={"state": before}, after={"reason": reason}
     )  # fmt: skip
-    if session.state not in state.FINAL:
-        outbox.emit(STOP_REQUESTED, {"session": session.pk, "epoch": session.epoch, "node": session.node_id, "reason": reason})
     _tell(session)
     return session
 
@@ -127,6 +125,9 @@ def assign(*, session_id: str, node: Node, actor: Actor) -> LiveSession:
     _move(session, SessionState.ASSIGNED)
     session.save()
     SessionAssignment.objects.create(session=session, epoch=session.epoch, node=node, assigned_at=now)
+    if session.epoch > 1:
+        # Seconds the fenced engine claims to have made after this instant, if its clock runs ahead, are not charged.
+        refold(session, [now.replace(minute=0, second=0, microsecond=0)])
     audit.record(actor=actor, action="session.assigned", target=session, after={"node": node.pk, "epoch": session.epoch})
     _tell(session)
     return session
@@ -300,14 +301,14 @@ def extend_leases(*, renewals: dict[tuple[str, int], datetime], media_s: dict[st
 
 
 def _locked(session_id: str) -> LiveSession:
-    session = LiveSession.objects.select_for_update().filter(pk=session_id).first()
+    session: LiveSession | None = LiveSession.objects.select_for_update().filter(pk=session_id).first()
     if session is None:
         raise Missing(f"there is no session '{session_id}'")
     return session
 
 
 def _locked_at(session_id: str, epoch: int) -> LiveSession:
-    session = LiveSession.objects.select_for_update().filter(pk=session_id).first()
+    session: LiveSession | None = LiveSession.objects.select_for_update().filter(pk=session_id).first()
     if session is None or session.epoch != epoch:
         raise StaleEpoch(f"session {session_id}: epoch {epoch} is not the current one")
     return session

@@ -58,7 +58,8 @@ async def send_knowledge(tenant: Tenant, only_session: str | None = None) -> dic
         if not addresses:
             return {"told": [], "failed": []}
         knowledge = await database_sync_to_async(engine_knowledge)(tenant)
-    told, failed = [], []
+    told: list[str] = []
+    failed: list[str] = []
     for address in addresses:
         outcome = await call_engine(address, "knowledge", {"knowledge": knowledge}, timeout_s=_KNOWLEDGE_TIMEOUT_S)
         (told if outcome.ok else failed).append(address.session_id)

@@ -46,7 +46,7 @@ _connections: dict[str, str] = {}
 """Node → the newest connection to this process: an older one that ends late says nothing about the node."""
 
 
-class NodeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+class NodeConsumer(AsyncWebsocketConsumer):
     """One connection of one node."""
 
     node: Node | None = None

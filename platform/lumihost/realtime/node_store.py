@@ -57,19 +57,19 @@ def actor_of(node_id: str) -> Actor:
     return Actor(f"node:{node_id}")
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def node_of_token(token: str) -> Node | None:
     """The node this token belongs to."""
     return fleet.node_of_token(token)
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def node_left(node_id: str) -> None:
     """The node's connection ended."""
     fleet.node_left(node_id=node_id)
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def tenant_of(session_id: str) -> Tenant | None:
     """The tenant of a session."""
     with scopes_disabled(_WHY):
@@ -77,7 +77,7 @@ def tenant_of(session_id: str) -> Tenant | None:
     return session.tenant if session is not None else None
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def held_sessions(node_id: str, session_ids: Collection[str]) -> dict[str, Held]:
     """What is true of these sessions now, for this node. Sessions that are over or unknown are owned by nobody."""
     result = {session_id: Held(epoch=-1, on_this_node=False, owned=False, stop_reason=None) for session_id in session_ids}
@@ -93,7 +93,7 @@ def held_sessions(node_id: str, session_ids: Collection[str]) -> dict[str, Held]
     return result
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def greet(node: Node, hello: wire.Hello) -> Greeting:
     """Mark the node online; adopt what it has, take note of what is over, give away what it lost."""
     greeting = Greeting()
@@ -124,7 +124,7 @@ def greet(node: Node, hello: wire.Hello) -> Greeting:
     return greeting
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def store_events(tenant: Tenant, session_id: str, epoch: int, events: list[wire.Event]) -> None:
     """Store a batch; events of an epoch that is over are dropped."""
     with scope(tenant):
@@ -141,7 +141,7 @@ def store_events(tenant: Tenant, session_id: str, epoch: int, events: list[wire.
             return
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def store_usage(tenant: Tenant, node_id: str, usage: wire.Usage) -> tuple[int, usage_reads.Charge | None]:
     """Store segments if this node ever held this epoch; what need not be sent again, and the session's charge so far."""
     with scope(tenant):
@@ -151,7 +151,7 @@ def store_usage(tenant: Tenant, node_id: str, usage: wire.Usage) -> tuple[int, u
         return acked, usage_reads.charge_of(usage.session)
 
 
-@database_sync_to_async  # type: ignore[untyped-decorator]
+@database_sync_to_async
 def store_state(tenant: Tenant, node_id: str, message: wire.State) -> bool:
     """Store a state; whether it changed anything. A stale epoch changes nothing and is not an error of this connection."""
     with scope(tenant):
