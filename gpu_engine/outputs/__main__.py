@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,28 +12,33 @@ import structlog
 import uvloop
 
 from gpu_engine.outputs.outlet import serve
+from gpu_engine.session.process import lower_priority, start_logging
 from gpu_engine.session.spec import SpecError, load_spec
 
 log = structlog.get_logger(__name__)
 
+_NICE = 3
+
 
 def main() -> int:
-    """Exit code 0 after an ordered end, 2 when the show file or the run directory cannot be used."""
+    """Exit code 0 after an ordered end, 1 when told to leave early, 2 when the show file or run directory cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.outputs", description="Run the outputs of one session.")
     parser.add_argument("--spec", type=Path, required=True, help="show file (JSON)")
     parser.add_argument("--run-dir", type=Path, required=True, help="the session's directory, with supervisor.sock")
     options = parser.parse_args()
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    start_logging("outlet")
+    lower_priority(_NICE)
+    # Ctrl-C reaches the whole group; the supervisor ends the show in order, and the outlet finishes its files then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         spec = load_spec(options.spec)
-        uvloop.run(serve(spec, options.run_dir))
+        return 0 if uvloop.run(serve(spec, options.run_dir)) else 1
     except SpecError as error:
         log.error("outlet cannot start", error=str(error))
         return 2
     except OSError as error:
         log.error("outlet lost its run directory", run_dir=str(options.run_dir), error=str(error))
         return 2
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ restarted; the body goes on without it.
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ from gpu_engine.outputs.hub import AccessUnit, EncodedHub
 from gpu_engine.outputs.recorder import Recorder
 from gpu_engine.outputs.reports import State
 from gpu_engine.outputs.rtmp_push import RtmpPush
-from gpu_engine.outputs.usage import AcceptedSeconds
+from gpu_engine.outputs.usage import GRACE_MS, VIRTUAL_GRACE_MS, AcceptedSeconds
 from gpu_engine.outputs.webrtc import WebrtcFanout
 from gpu_engine.session.child import ChildLink, Handler, RequestRefused
 from gpu_engine.session.link import LinkError, read_frame, socket_path, write_frame
@@ -31,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 RECONNECT_FIRST_S = 0.05
 RECONNECT_LIMIT_S = 1.0
-FINISH_LIMIT_S = 20.0
+FINISH_LIMIT_S = 8.0
 _READ_LIMIT_BYTES = 1024 * 1024
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[BodyPacket] = msgspec.msgpack.Decoder(BodyPacket)
@@ -69,9 +70,7 @@ class Outlet:
         self._bytes = 0
         self._tasks: list[asyncio.Task[None]] = []
         self.hub = EncodedHub(on_keyframe_request=self._request_keyframe, on_drop=self._dropped, clock=time.monotonic)
-        self.usage = AcceptedSeconds(
-            lambda incarnation, second, outputs: link.emit("accepted", incarnation=incarnation, second=second, outputs=outputs)
-        )
+        self.usage = AcceptedSeconds(self._report_second, grace_ms=VIRTUAL_GRACE_MS if spec.clock == "virtual" else GRACE_MS)
         self.outputs: list[RunningOutput] = [self._make(output) for output in spec.outputs]
 
     def _make(self, output: Output) -> RunningOutput:
@@ -86,7 +85,11 @@ class Outlet:
     @property
     def handlers(self) -> Mapping[str, Handler]:
         """Methods of ``session.control`` that the outlet answers."""
-        return {"whep_offer": self._whep_offer, "whep_close": self._whep_close}
+        return {"whep_offer": self._whep_offer, "whep_close": self._whep_close, "ping": self._ping}
+
+    async def _ping(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The supervisor asks whether this loop still turns."""
+        return {}
 
     def _webrtc(self) -> WebrtcFanout:
         for output in self.outputs:
@@ -117,6 +120,9 @@ class Outlet:
     def accepted(self, output_id: str, unit: AccessUnit) -> None:
         """Count towards billable seconds."""
         self.usage.accepted(output_id, unit)
+
+    def _report_second(self, incarnation: int, second: int, outputs: list[str]) -> None:
+        self._link.emit("accepted", incarnation=incarnation, second=second, outputs=outputs)
 
     def event(self, kind: str, /, **data: Any) -> None:
         """Pass an event on."""
@@ -227,19 +233,27 @@ class Outlet:
         )
 
 
-async def serve(spec: SessionSpec, run_dir: Path) -> None:
-    """Run the outlet under its supervisor; returns when the stream has ended or the supervisor is gone."""
+async def serve(spec: SessionSpec, run_dir: Path) -> bool:
+    """Run the outlet under its supervisor; files are finished and connections closed when this returns.
+
+    Returns True when the stream has ended or the supervisor is gone, False when a signal (SIGTERM) ended it early.
+    """
     link = ChildLink("outlet")
     await link.connect(run_dir)
     outlet = Outlet(spec, run_dir, link)
+    terminated = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
     stream = asyncio.create_task(outlet.run())
     requests = asyncio.create_task(link.serve(outlet.handlers))
-    await asyncio.wait((stream, requests), return_when=asyncio.FIRST_COMPLETED)
-    if stream.done():
-        await link.drain()
-        requests.cancel()
+    signalled = asyncio.create_task(terminated.wait())
+    await asyncio.wait((stream, requests, signalled), return_when=asyncio.FIRST_COMPLETED)
+    if not stream.done():
+        log.info("finishing files and leaving", reason="SIGTERM" if signalled.done() else "the supervisor is gone")
+        await outlet.finish()
+        stream.cancel()
+    await link.drain()
+    for task in (requests, signalled):
+        task.cancel()
+    if stream.done() and not stream.cancelled():
         stream.result()
-        return
-    log.info("supervisor is gone: finishing files and leaving")
-    await outlet.finish()
-    stream.cancel()
+    return not signalled.done() or requests.done()

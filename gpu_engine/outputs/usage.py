@@ -2,7 +2,8 @@
 
 An output has accepted a packet when it was written to a file, taken by an RTMP socket, or sent to at least one connected
 viewer. A second is reported once, in order, ``GRACE_MS`` of media after its end, so that fragments and socket queues have
-had their time. Of a second that was not seen whole (the outlet joined in its middle, or packets are missing) nothing is said.
+had their time (on a virtual clock media time runs ahead of the disk: there it is more). Of a second that was not seen whole
+(the outlet joined in its middle, or packets are missing) nothing is said.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from collections.abc import Callable
 from gpu_engine.outputs.hub import AccessUnit
 
 GRACE_MS = 2_000
+VIRTUAL_GRACE_MS = 30_000
 GAP_MS = 500
 
 
 class AcceptedSeconds:
     """Counts for one outlet process. ``emit`` gets (incarnation, second, sorted output ids)."""
 
-    def __init__(self, emit: Callable[[int, int, list[str]], None]) -> None:
+    def __init__(self, emit: Callable[[int, int, list[str]], None], *, grace_ms: int = GRACE_MS) -> None:
         self._emit = emit
+        self._grace_ms = grace_ms
         self._incarnation = -1
         self._covered_from_ms = 0
         self._newest_end_ms = 0
@@ -45,7 +48,7 @@ class AcceptedSeconds:
         # A picture lasts until the next one, so a second is over when a picture of a later second arrives.
         self._newest_end_ms = unit.media_ms + 1000 // unit.info.fps
         self._note_whole_seconds(unit.media_ms)
-        while self._whole and unit.media_ms >= (self._whole[0] + 1) * 1000 + GRACE_MS:
+        while self._whole and unit.media_ms >= (self._whole[0] + 1) * 1000 + self._grace_ms:
             self._report(self._whole.popleft())
 
     def accepted(self, output_id: str, unit: AccessUnit) -> None:

@@ -79,7 +79,7 @@ class ChildLink:
 
     async def drain(self) -> None:
         """Wait until what was emitted has left for the supervisor (or it is gone): before an ordered exit."""
-        if self._writer is not None:
+        if self._writer is not None and not self._writer.is_closing():
             self._writer.transport.set_write_buffer_limits(high=0)
             with contextlib.suppress(OSError):
                 await asyncio.wait_for(self._writer.drain(), 2.0)

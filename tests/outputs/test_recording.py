@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,8 @@ async def test_a_new_body_gets_a_new_part(tmp_path: Path) -> None:
     assert (1, 1) in reported
 
 
-async def test_outlet_finishes_its_file_when_the_supervisor_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["supervisor gone", "SIGTERM", "SIGINT, then supervisor gone"])
+async def test_outlet_finishes_its_file_when_it_must_leave(tmp_path: Path, how: str) -> None:
     # Given a recording under way.
     path = tmp_path / "show.mp4"
     body = FakeBody(tmp_path)
@@ -101,10 +103,18 @@ async def test_outlet_finishes_its_file_when_the_supervisor_is_gone(tmp_path: Pa
         body.start()
         await eventually(lambda: supervisor.states("recording")[-1:] == ["up"], "recording is up")
         await eventually(lambda: path.stat().st_size > 2_000, "something is written")
-        # When the supervisor closes the link.
+        # When the supervisor closes the link, or the process is told to leave (Ctrl-C alone is the supervisor's business).
+        assert supervisor.process is not None
         assert supervisor._writer is not None
-        supervisor._writer.close()
-        # Then the outlet leaves by itself and the file is whole.
-        assert await supervisor.exit_code() == 0
+        if how == "SIGTERM":
+            supervisor.process.send_signal(signal.SIGTERM)
+        else:
+            if "SIGINT" in how:
+                supervisor.process.send_signal(signal.SIGINT)
+                assert (await supervisor.call("ping", {})).error == ""
+            supervisor._writer.close()
+        # Then the outlet leaves by itself, saying whether it should be started again, and the file is whole.
+        assert await supervisor.exit_code() == (1 if how == "SIGTERM" else 0)
         body.finish()
     assert read_media(path).frames > 0
+    assert path.read_bytes()[-16:].find(b"mfro") >= 0
