@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gpu_engine.chat.events import ChatEvent, ChatKind, Role, clean_text, has_words
+from gpu_engine.chat.events import ChatEvent, ChatKind, Role, clean_text
 from gpu_engine.mind.intent import Intent, Understanding
 
 MAX_WAITING = 64
@@ -165,6 +165,8 @@ class Inbox:
         intent = understood.intent
         if intent in IGNORED:
             return self._drop(event, IGNORED[intent])
+        if understood.is_noise:
+            return self._drop(event, "nothing asked")
         key = understood.meaning(card)
         waiting = self._waiting.get(key) or next((q for q in self._open if q.key == key), None)
         newcomer = self._is_newcomer(viewer)
@@ -246,7 +248,7 @@ class Inbox:
         if len(self._read_at) >= UNDERSTAND_PER_S:
             return None
         self._read_at.append(now_ms)
-        understood = self._understand(text, card) if has_words(text) else Understanding(Intent.GREETING, text=text)
+        understood = self._understand(text, card)
         self._texts[(text, card)] = understood
         if len(self._texts) > MAX_KNOWN_TEXTS:
             self._texts.popitem(last=False)

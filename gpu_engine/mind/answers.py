@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from gpu_engine.mind import lexicon
 from gpu_engine.mind.attributes import attribute_name, resolve_attribute
+from gpu_engine.mind.catalogue import tokens
 from gpu_engine.mind.facts import list_price_fact, price_fact, promotion_in_force, short_title, stock_fact
 from gpu_engine.mind.intent import Intent, Understanding, find_attributes
 from gpu_engine.mind.lines import Wordings
@@ -20,7 +22,9 @@ from gpu_engine.mind.wordings import PHRASES
 from gpu_engine.session.spec import Knowledge, Lang, Product, Text
 from gpu_engine.session.timeline import Emotion, Fact
 
+Behaviour = Literal["answer", "check_with_shop", "decline"]
 MAX_VALUE_CHARS = 140
+MAX_VALUE_CHARS_EN = 280
 FAQ_SURE = 0.55
 FAQ_LIKELY = 0.3
 MARGIN_SURE = 0.02
@@ -40,14 +44,18 @@ _LIST_PRICE = re.compile(
     r"原价|划线价|标价|吊牌价|original price|list price|before the discount|was it before|usual price|regular price"
 )
 _TROUBLE = re.compile(
-    r"坏了|坏的|破|碎|漏|少发|发错|少了|缺件|用不了|不能用|开不了|不亮|不工作|没反应|瑕疵|划痕|开线|脱线|还没|没收到|几天了|催|我的订单|订单|"
+    r"坏了|坏的|裂|断了|掉了|生锈|不好用|上次买|买回|用了.{0,6}就|有问题|破|碎|漏|少发|发错|少了|缺件|用不了|不能用|开不了|不亮|不工作|没反应|瑕疵|划痕|开线|脱线|还没|没收到|几天了|催|我的订单|订单|"
     r"broken|broke|damaged|defect|doesn'?t work|not working|stopped|missing|wrong|leak|crack|haven'?t|hasn'?t|not (?:arrived|received)|never|my (?:order|package|parcel)|faulty"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
-    """What to say and on what ground. ``grounded`` is false when the host only says it will check (or chats)."""
+    """What to say and on what ground.
+
+    ``behaviour``: 'answer' states facts or replies to small talk, 'check_with_shop' says that it will check and states no
+    value, 'decline' is a polite line without facts. ``needs_human``: a person of the shop must follow up.
+    """
 
     text: str
     lang: Lang
@@ -56,7 +64,7 @@ class AnswerPlan:
     product_ids: tuple[str, ...] = ()
     emotion: Emotion = Emotion()
     interrupts: bool = True
-    grounded: bool = True
+    behaviour: Behaviour = "answer"
     needs_human: bool = False
 
 
@@ -92,6 +100,8 @@ class Answerer:
         """The answer, or ``None`` when nothing should be said (abuse, spam, orders to the host)."""
         if asked.intent in (Intent.ABUSE, Intent.SPAM, Intent.INJECTION):
             return None
+        if asked.is_noise:
+            return None
         return self._compose(asked, self._targets(asked, card_product), now, peek=False)
 
     def _targets(self, asked: Understanding, card_product: str | None) -> tuple[Product, ...]:
@@ -108,8 +118,8 @@ class Answerer:
     def _compose(self, asked: Understanding, products: tuple[Product, ...], now: datetime, *, peek: bool) -> AnswerPlan | None:
         draft = _Draft(self._words, self._knowledge, asked, now, peek)
         if asked.unknown_product:
-            draft.say("unknown_product")
-            return draft.plan(grounded=False)
+            draft.check("unknown_product")
+            return draft.plan()
         match asked.intent:
             case Intent.PRICE:
                 self._price(draft, products)
@@ -130,18 +140,25 @@ class Answerer:
             case Intent.COMPLAINT:
                 draft.say("complaint")
                 draft.needs_human = True
-                draft.grounded = False
             case Intent.IDENTITY | Intent.GREETING | Intent.THANKS | Intent.CHITCHAT:
                 draft.say(str(asked.intent))
-                draft.grounded = False
+        for intent in asked.also:
+            if intent is Intent.PRICE and products:
+                self._price(draft, products)
+            elif intent is Intent.STOCK and products:
+                self._stock(draft, products)
+            elif intent is Intent.SHIPPING:
+                self._shipping(draft, products)
+        if asked.also and asked.intent is not Intent.ATTRIBUTE and products:
+            for name in find_attributes(asked.rest)[:2]:
+                self._typed_attribute(draft, products[0], name)
         return draft.plan()
 
     # --- by intent ----------------------------------------------------------------------------------------------------
 
     def _price(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         if not products:
-            draft.say("which")
-            draft.grounded = False
+            draft.decline("which")
             return
         for product in products:
             wants_list = _LIST_PRICE.search(draft.asked.folded) is not None
@@ -157,13 +174,11 @@ class Answerer:
 
     def _stock(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         if not products:
-            draft.say("which")
-            draft.grounded = False
+            draft.decline("which")
         for product in products:
             title = draft.title(product)
             if product.stock is None:
-                draft.say("stock_unknown", title=title)
-                draft.grounded = False
+                draft.check("stock_unknown", title=title)
             elif product.stock == 0:
                 draft.stock_value(product)
                 draft.say("stock_none", title=title)
@@ -171,12 +186,13 @@ class Answerer:
                 draft.say("stock", title=title, stock=draft.stock_value(product))
 
     def _promotion(self, draft: _Draft, products: tuple[Product, ...]) -> None:
+        if not draft.asked.product_ids and self._faq(draft, None, sure=True):
+            return
         if not products:
             products = tuple(p for p in self._knowledge.products if promotion_in_force(p.promotion, draft.now))[:2]
             if not products:
                 if not self._faq(draft, None, sure=True):
                     draft.say("promotion_none_shop")
-                    draft.grounded = False
                 return
         for product in products:
             if promotion_in_force(product.promotion, draft.now):
@@ -194,8 +210,7 @@ class Answerer:
         if draft.written("shipping", self._knowledge.shipping, None, "shipping"):
             return
         if not self._faq(draft, product, sure=False):
-            draft.say("check")
-            draft.grounded = False
+            draft.check("check")
 
     def _after_sales(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         product = products[0] if products else None
@@ -205,22 +220,20 @@ class Answerer:
             draft.needs_human = True
         if draft.asked.attribute == "warranty" and product is not None and self._typed_attribute(draft, product, "warranty"):
             return
-        if not trouble and self._faq(draft, product, sure=True):
+        if self._faq(draft, product, sure=not trouble):
             return
         if product is not None and draft.written("after_sales", product.after_sales, product, "after_sales"):
             return
         if draft.written("after_sales", self._knowledge.after_sales, None, "after_sales"):
             return
         if not trouble and not self._faq(draft, product, sure=False):
-            draft.say("check")
-            draft.grounded = False
+            draft.check("check")
 
     def _compare(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         if len(products) < 2:
             if self._faq(draft, products[0] if products else None, sure=False):
                 return
-            draft.say("compare_which")
-            draft.grounded = False
+            draft.decline("compare_which")
             return
         one, other = products[:2]
         names = {"title": draft.title(one), "other_title": draft.title(other)}
@@ -243,8 +256,7 @@ class Answerer:
                 other_value=draft.attribute_value(other, key),
             )
         if not draft.sentences:
-            draft.say("check")
-            draft.grounded = False
+            draft.check("check")
 
     def _recommend(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         if self._faq(draft, None, sure=True):
@@ -252,8 +264,7 @@ class Answerer:
         named = [p for p in products if p.id in draft.asked.product_ids]
         chosen = named[0] if named else self._suits(draft.asked, products)
         if chosen is None:
-            draft.say("which")
-            draft.grounded = False
+            draft.decline("which")
             return
         price = draft.fact(price_fact(chosen, draft.lang, draft.version))
         point = draft.selling_point(chosen, 0)
@@ -263,17 +274,21 @@ class Answerer:
             draft.say("recommend_plain", title=draft.title(chosen), price=price)
 
     def _suits(self, asked: Understanding, products: tuple[Product, ...]) -> Product | None:
-        """The product in stock whose texts fit the wish best; without any sign the one on the card."""
-        found: list[tuple[float, str, Product]] = []
+        """The product in stock that fits the wish best by kind, category or description; without any sign the card's."""
+        wish = set(tokens(asked.rest))
+        best: tuple[float, str] = (0.0, "")
         for product in self._knowledge.products:
             if product.stock == 0:
                 continue
+            names = [product.title.zh, *product.aliases]
+            heads = {n[-1] for n in names if n and not n.isascii()}
+            score = 1.5 * any(h in asked.rest for h in heads)
+            score += 1.0 * bool(wish & set(tokens(product.category)))
             matches = self._index.search(asked.text, product_id=product.id, kinds=("selling_point", "attr"), limit=1)
-            own = [m for m in matches if m.card.product_id == product.id]
-            if own and own[0].lexical >= 0.2:
-                found.append((-own[0].lexical, product.id, product))
-        if found:
-            return min(found, key=lambda f: f[:2])[2]
+            score += next((m.lexical for m in matches if m.card.product_id == product.id), 0.0)
+            best = max(best, (score, product.id))
+        if best[0] >= 0.2:
+            return self._knowledge.product(best[1])
         if products:
             return products[0]
         return next((p for p in self._knowledge.products if p.stock != 0), None)
@@ -282,15 +297,16 @@ class Answerer:
         product = products[0] if products else None
         asked = draft.asked
         names = find_attributes(asked.rest) if asked.rest else [asked.attribute]
-        if self._faq(draft, product, sure=True):
+        if product is not None and self._faq(draft, product, sure=False, own=True):
+            return
+        if product is None and self._faq(draft, None, sure=True):
             return
         if product is not None:
-            for name in names:
-                if name == "selling_points" or not name:
-                    continue
-                if self._typed_attribute(draft, product, name):
-                    return
-            if self._typed_attribute(draft, product, ""):
+            several = products if len(asked.product_ids) > 1 else products[:1]
+            for one in several:
+                for name in [n for n in names if n and n != "selling_points"][:3]:
+                    self._typed_attribute(draft, one, name)
+            if draft.sentences or self._typed_attribute(draft, product, ""):
                 return
             if self._faq(draft, product, sure=False):
                 return
@@ -300,21 +316,27 @@ class Answerer:
                 return
         elif self._faq(draft, None, sure=False):
             return
-        draft.grounded = False
         if product is None and asked.intent is Intent.ATTRIBUTE:
-            draft.say("which")
+            draft.decline("which")
         elif product is not None and asked.attribute in lexicon.ATTRIBUTE_NAMES:
             zh, en = lexicon.ATTRIBUTE_NAMES[asked.attribute]
-            draft.say("attribute_missing", title=draft.title(product), name=zh if draft.lang == "zh" else en)
+            draft.check("attribute_missing", title=draft.title(product), name=zh if draft.lang == "zh" else en)
         else:
-            draft.say("check")
+            draft.check("check")
 
     def _typed_attribute(self, draft: _Draft, product: Product, name: str) -> bool:
         key = resolve_attribute(product, name, draft.asked.rest)
         if key is None:
             return False
+        if f"attr:{key}" in {f.field for f in draft.facts if f.product_id == product.id}:
+            return True
+        told = any(f.product_id == product.id and f.field.startswith("attr:") for f in draft.facts)
         value = draft.attribute_value(product, key)
-        draft.say("attribute", title=draft.title(product), name=attribute_name(key, draft.lang), value=value)
+        name = attribute_name(key, draft.lang)
+        if told:
+            draft.say("attribute_too", name=name, value=value)
+        else:
+            draft.say("attribute", title=draft.title(product), name=name, value=value)
         return True
 
     def _points(self, draft: _Draft, product: Product) -> bool:
@@ -336,13 +358,16 @@ class Answerer:
         draft.say("point", title=draft.title(product), value=point)
         return True
 
-    def _faq(self, draft: _Draft, product: Product | None, *, sure: bool) -> bool:
+    def _faq(self, draft: _Draft, product: Product | None, *, sure: bool, own: bool = False) -> bool:
+        """Answer from the FAQ if an entry asks the same; ``own``: only entries about this product."""
         found = self._index.search(
             draft.asked.text or draft.asked.folded, product_id=product.id if product else None, kinds=("faq",)
         )
         if not draft.asked.text or not found:
             return False
         best = found[0]
+        if own and best.card.product_id is None:
+            return False
         if not (_is_sure(best, found) if sure else _is_likely(best)):
             return False
         entry = next(f for f in self._knowledge.faq if f.id == best.card.key)
@@ -376,7 +401,7 @@ class _Draft:
         self.sentences: list[str] = []
         self.facts: list[Fact] = []
         self.product_ids: list[str] = list(asked.product_ids[:2])
-        self.grounded = True
+        self.behaviour: Behaviour = "answer"
         self.needs_human = False
 
     def say(self, phrase: str, **slots: str) -> None:
@@ -385,6 +410,16 @@ class _Draft:
         key = f"{phrase}:{self.lang}:{slots.get('title', '')}"
         wording = self._words.peek(key, options) if self._peek else self._words.pick(key, options)
         self.sentences.append(_tidy(wording.format(**slots)))
+
+    def check(self, phrase: str, **slots: str) -> None:
+        """A sentence that says the host will check with the shop."""
+        self.behaviour = "check_with_shop"
+        self.say(phrase, **slots)
+
+    def decline(self, phrase: str) -> None:
+        """A polite sentence without facts."""
+        self.behaviour = "decline"
+        self.say(phrase)
 
     def fact(self, fact: Fact) -> str:
         """State a fact: remembered, and its value returned."""
@@ -436,7 +471,7 @@ class _Draft:
         self.say(phrase, value=_clip(self.fact(Fact(product.id if product else "", field, value, self.version))))
         return True
 
-    def plan(self, *, grounded: bool | None = None) -> AnswerPlan | None:
+    def plan(self) -> AnswerPlan | None:
         """The finished answer, ``None`` when there is nothing to say."""
         text = ("" if self.lang == "zh" else " ").join(s for s in self.sentences if s)
         if not text:
@@ -449,17 +484,18 @@ class _Draft:
             product_ids=tuple(dict.fromkeys(self.product_ids)),
             emotion=_EMOTIONS.get(self.asked.intent, Emotion(0.45, 0.25, 0.3)),
             interrupts=self.asked.intent not in _SOCIAL,
-            grounded=self.grounded if grounded is None else grounded,
+            behaviour=self.behaviour,
             needs_human=self.needs_human,
         )
 
 
 def _clip(value: str) -> str:
-    """A written value fit for the middle of a sentence: no closing stop, at most ``MAX_VALUE_CHARS`` at a phrase end."""
+    """A written value fit for the middle of a sentence: no closing stop, bounded at a phrase end."""
     value = re.sub(r"\s*\n\s*", "，" if re.search(r"[\u3400-\u9fff]", value) else ", ", value.strip())
-    if len(value) > MAX_VALUE_CHARS:
-        cut = max((value.rfind(c, 0, MAX_VALUE_CHARS) for c in "。；;，,.!！"), default=-1)
-        value = value[: cut if cut > 40 else MAX_VALUE_CHARS]
+    limit = MAX_VALUE_CHARS if re.search(r"[\u3400-\u9fff]", value) else MAX_VALUE_CHARS_EN
+    if len(value) > limit:
+        cut = max((value.rfind(c, 0, limit) for c in "。；;，,.!！"), default=-1)
+        value = value[: cut if cut > 40 else limit]
     return value.rstrip("。.；;，,!！ ")
 
 

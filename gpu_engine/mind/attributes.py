@@ -15,6 +15,10 @@ for _name, _keys in lexicon.ATTRIBUTE_KEYS.items():
     _CANONICAL[_name] = _name
 
 
+_HOW_LONG = re.compile(r"多久|几个?小时|多长时间|几天|几个月|几年|how long|how many (?:hours|days|months|years)")
+_DURATION = re.compile(r"\d\s*(?:个)?(?:小时|分钟|天|月|年)|\d\s*(?:hours?|h\b|minutes?|days?|months?|years?)")
+
+
 def attribute_name(key: str, lang: Lang) -> str:
     """How the host calls an attribute key, e.g. 'net_content' -> '净含量'."""
     if lang == "en":
@@ -42,6 +46,8 @@ def resolve_attribute(product: Product, name: str, folded: str) -> str | None:
             score = 50.0 - wanted.index(key)
         elif any(w in wanted for w in words):
             score = 20.0 - min(wanted.index(w) for w in words if w in wanted)
+        if score > 0 and _HOW_LONG.search(folded) and _DURATION.search(f"{product.attributes[key].zh} {product.attributes[key].en}"):
+            score += 60.0
         if score > 0:
             ranked.append((score + _mention_score(product, key, folded), key))
     return max(ranked)[1] if ranked else None

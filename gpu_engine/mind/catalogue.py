@@ -7,6 +7,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+from pypinyin import lazy_pinyin
+
 from gpu_engine.mind import lexicon
 from gpu_engine.mind.quantities import parse_number
 from gpu_engine.session.spec import Knowledge, Product
@@ -20,6 +22,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH_NUMBERS = {n: i + 1 for i, n in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])}
+_PAIR = re.compile(r"和|跟|与|还是|哪|\b(?:or|and|vs|versus|than)\b")
 _STRONG = 0.62
 _TIE = 0.86
 
@@ -63,12 +66,14 @@ def distance_at_most(a: str, b: str, limit: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Products a text names (best first), an unmatched link number, and the text with the names taken out."""
+    """Products a text names (best first), an unmatched link number, and the text with the names taken out. ``partial``: only parts of the
+    name were said."""
 
     product_ids: tuple[str, ...]
     missing_link: int
     rest: str
     by_link: bool = False
+    partial: bool = False
 
 
 class Catalogue:
@@ -80,6 +85,7 @@ class Catalogue:
         self._exact: list[tuple[str, str]] = []
         weights: dict[str, Counter[str]] = {}
         owners: defaultdict[str, set[str]] = defaultdict(set)
+        self._key_parts: dict[str, set[str]] = {}
         for product in knowledge.products:
             names = [product.title.zh, product.title.en, *product.aliases]
             for name in names:
@@ -88,9 +94,16 @@ class Catalogue:
                     self._exact.append((plain, product.id))
             parts = Counter(t for name in names for t in tokens(name))
             weights[product.id] = parts
+            self._key_parts[product.id] = _key_parts(product)
             for token in parts:
                 owners[token].add(product.id)
         self._exact.sort(key=lambda e: -len(e[0]))
+        self._sounds: list[tuple[tuple[str, ...], str]] = []
+        self._heads: defaultdict[str, set[str]] = defaultdict(set)
+        for plain, product_id in self._exact:
+            if _CJK_RUN.fullmatch(plain):
+                self._sounds.append((tuple(lazy_pinyin(plain)), product_id))
+                self._heads[plain[-1]].add(product_id)
         count = max(1, len(knowledge.products))
         self._idf = {t: math.log(1 + count / len(ids)) for t, ids in owners.items()}
         self._parts = weights
@@ -139,8 +152,12 @@ class Catalogue:
             return Named((), missing, rest)
         exact, rest = self._exact_names(folded)
         if exact:
-            return Named(exact, 0, rest)
-        return self._partial(folded)
+            return self._with_second(exact, rest, folded)
+        heard = self._by_sound(folded)
+        if heard is not None:
+            return heard
+        found = self._partial(folded)
+        return found if found.product_ids else self._by_head(folded)
 
     def _exact_names(self, folded: str) -> tuple[tuple[str, ...], str]:
         plain = _squeeze(folded)
@@ -171,6 +188,42 @@ class Catalogue:
             rest = self._without_words(folded, {i for _, i in found})
         return tuple(dict.fromkeys(i for _, i in sorted(found, key=lambda f: f[0]))), rest
 
+    def _with_second(self, exact: tuple[str, ...], rest: str, folded: str) -> Named:
+        """'绿茶和乌龙哪个…': the second of two things may be named by a part of its name only."""
+        if len(exact) == 1 and _PAIR.search(folded):
+            other = self._partial(rest)
+            if len(other.product_ids) == 1 and other.product_ids[0] not in exact:
+                return Named((*exact, *other.product_ids), 0, other.rest)
+        return Named(exact, 0, rest)
+
+    def _by_sound(self, folded: str) -> Named | None:
+        """Names written with other characters of the same sound (保温悲), or in pinyin (baowenbei)."""
+        if _CJK_RUN.search(folded):
+            sounds = lazy_pinyin(folded, errors=lambda text: list(text))
+            for name, product_id in self._sounds:
+                for start in range(len(sounds) - len(name) + 1):
+                    if sounds[start : start + len(name)] == list(name) and len(sounds) == len(folded):
+                        return Named((product_id,), 0, folded[:start] + " " + folded[start + len(name) :])
+            return None
+        letters = folded.replace(" ", "")
+        for name, product_id in self._sounds:
+            joined = "".join(name)
+            if len(joined) >= 6 and joined in letters:
+                return Named((product_id,), 0, letters.replace(joined, " ", 1))
+        return None
+
+    def _by_head(self, folded: str) -> Named:
+        """A bare class word (那个锅, 杯子) when exactly one product's name ends in it."""
+        bare = _strip_known("".join(_CJK_RUN.findall(folded)))
+        if len(bare) == 2 and bare.endswith("子"):
+            bare = bare[0]
+        if len(bare) != 1:
+            return Named((), 0, folded)
+        owners = self._heads.get(bare, set())
+        if len(owners) != 1:
+            return Named((), 0, folded)
+        return Named((next(iter(owners)),), 0, folded.replace(bare, " ", 1), partial=True)
+
     def _narrow(self, ids: list[str], folded: str) -> list[str]:
         """Of products sharing a name, those whose other name parts or values the text also mentions."""
         scored = {i: self._score(i, Counter(tokens(folded))) for i in ids}
@@ -191,7 +244,9 @@ class Catalogue:
         )
         if not asked:
             return Named((), 0, folded)
-        candidates = {i for t in asked for i in self._owners[t]}
+        candidates = {i for t in asked for i in self._owners[t] if asked.keys() & self._key_parts[i]}
+        if not candidates:
+            return Named((), 0, folded)
         scored = {i: self._score(i, asked) for i in candidates}
         best = max(scored.values())
         strongest = max(self._idf[t] for t in asked)
@@ -201,7 +256,7 @@ class Catalogue:
         if len(top) > 4:
             return Named((), 0, folded)
         rest = self._without_words(folded, set(top)) if not _CJK_RUN.search(folded) else _cut_tokens(folded, set(asked))
-        return Named(tuple(top), 0, rest)
+        return Named(tuple(top), 0, rest, partial=True)
 
     def knows(self, phrase: str) -> bool:
         """True when a phrase occurs somewhere in the catalogue's texts."""
@@ -216,11 +271,7 @@ class Catalogue:
 
     def _unknown_chinese(self, rest: str) -> str:
         plain = "".join(_CJK_RUN.findall(rest)) + " " + " ".join(w for w in _WORD.findall(rest) if w not in self._all_words)
-        for zh, _ in lexicon.ATTRIBUTES.values():
-            plain = re.sub(zh, " ", plain)
-        for word in _STOPS_BY_LENGTH:
-            plain = plain.replace(word, " ")
-        pieces = [p for p in plain.split() if len(p) >= 2 and not self.knows(p)]
+        pieces = [p for p in _strip_known(plain).split() if len(p) >= 2 and not self.knows(p)]
         return "".join(pieces)
 
     def product(self, product_id: str) -> Product | None:
@@ -229,6 +280,29 @@ class Catalogue:
 
 
 _STOPS_BY_LENGTH = sorted(lexicon.STOP_ZH, key=len, reverse=True)
+
+
+def _key_parts(product: Product) -> set[str]:
+    """Parts of its names that stand for a product: what kind of thing it is (their ends) and its own name (its title's start)."""
+    parts: set[str] = set()
+    for name in (product.title.zh, product.title.en, *product.aliases):
+        found = tokens(name)
+        if found:
+            parts.add(found[-1])
+    for title in (product.title.zh, product.title.en):
+        found = tokens(title)
+        if len(found) > 1:
+            parts.add(found[0])
+    return parts
+
+
+def _strip_known(text: str) -> str:
+    """Chinese text without the words of questions and attributes; what remains names things."""
+    for zh, _ in lexicon.ATTRIBUTES.values():
+        text = re.sub(zh, " ", text)
+    for word in _STOPS_BY_LENGTH:
+        text = text.replace(word, " ")
+    return text.strip()
 
 
 def _cut_tokens(folded: str, parts: set[str]) -> str:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 
+from gpu_engine.chat.events import has_words
 from gpu_engine.mind.catalogue import Catalogue, Named
 from gpu_engine.mind.intent import (
     Intent,
     Understanding,
+    also_asks,
     asked_thing,
     classify,
     find_attributes,
     fold,
+    is_bare_price,
     is_chitchat,
+    is_hello,
     is_pointing,
+    is_price_for_sure,
+    is_question,
     language,
 )
 from gpu_engine.session.spec import Knowledge
@@ -40,12 +47,15 @@ class Reader:
 
     def __call__(self, text: str, card_product: str | None) -> Understanding:
         """Read a cleaned comment. Never raises; what it cannot place is ``Intent.UNKNOWN``."""
+        if not has_words(text):
+            emoji = any(unicodedata.category(c) == "So" for c in text)
+            return Understanding(Intent.CHITCHAT if emoji else Intent.UNKNOWN, text)
         folded = fold(text)
         lang = language(text, folded)
         if lang == "en":
             folded = self.catalogue.correct(folded)
         intent = classify(text, folded)
-        base = Understanding(intent, text, lang, folded=folded)
+        base = Understanding(intent, text, lang, folded=folded, rest=folded)
         if intent in (Intent.INJECTION, Intent.ABUSE, Intent.SPAM, Intent.IDENTITY):
             return base
         named = self.catalogue.find(folded)
@@ -55,42 +65,50 @@ class Reader:
             return base
         if intent is Intent.UNKNOWN:
             base = self._open_question(base, named, attributes)
-        elif intent is Intent.PRICE and "capacity" in attributes and lang == "en" and "hold" in folded:
-            base = replace(base, intent=Intent.ATTRIBUTE, attribute="capacity")
+        elif intent is Intent.PRICE and attributes and not is_price_for_sure(folded):
+            base = replace(base, intent=Intent.ATTRIBUTE, attribute=attributes[0])
         elif intent is Intent.COMPARE:
             base = replace(base, attribute=attributes[0] if attributes else "")
         elif intent is Intent.AFTER_SALES and "warranty" in attributes:
             base = replace(base, attribute="warranty")
         if base.intent in _ABOUT_ONE:
             base = self._mark_unknown(base, named, folded)
-        return base
+        return replace(base, also=also_asks(named.rest, base.intent))
 
     def _open_question(self, base: Understanding, named: Named, attributes: list[str]) -> Understanding:
+        several = len(named.product_ids) == 2 and not named.partial
+        amount = not attributes and "多少" in named.rest and not self.catalogue.unknown_thing(named.rest)
+        if is_bare_price(named.rest) or (amount and named.product_ids):
+            return replace(base, intent=Intent.PRICE)
+        if attributes and attributes != ["selling_points"]:
+            return replace(base, intent=Intent.COMPARE if several else Intent.ATTRIBUTE, attribute=attributes[0])
         if attributes:
-            return replace(base, intent=Intent.ATTRIBUTE, attribute=attributes[0])
-        thing = asked_thing(base.folded)
-        if thing:
-            if named.product_ids:
-                return replace(base, intent=Intent.STOCK)
-            return base
-        if is_chitchat(base.folded) and not named.product_ids:
+            thing = self.catalogue.unknown_thing(named.rest)
+            return replace(base, intent=Intent.ATTRIBUTE, attribute="" if thing else "selling_points")
+        if asked_thing(base.folded):
+            return replace(base, intent=Intent.STOCK) if named.product_ids else base
+        if named.product_ids and (is_question(base.folded) or base.folded != named.rest):
+            return replace(base, intent=Intent.ATTRIBUTE)
+        if base.pointing and is_question(base.folded):
+            return replace(base, intent=Intent.ATTRIBUTE)
+        if is_hello(base.folded):
+            return replace(base, intent=Intent.GREETING)
+        if is_chitchat(base.folded):
             return replace(base, intent=Intent.CHITCHAT)
         return base
 
     def _mark_unknown(self, base: Understanding, named: Named, folded: str) -> Understanding:
-        if named.product_ids:
-            return base
         if named.missing_link:
             return replace(base, unknown_product=True)
+        if named.product_ids:
+            other = named.partial and base.intent in (Intent.PRICE, Intent.STOCK) and self.catalogue.unknown_thing(named.rest)
+            return replace(base, product_ids=(), unknown_product=True) if other else base
         if base.intent in (Intent.COMPARE, Intent.RECOMMEND, Intent.SHIPPING, Intent.PROMOTION):
             return base
         thing = asked_thing(folded)
-        if thing and base.intent is Intent.UNKNOWN and not self.catalogue.knows(thing) and not base.pointing:
-            if self.catalogue.unknown_thing(thing):
-                return replace(base, unknown_product=True)
-            return base
+        if thing and base.intent is Intent.UNKNOWN and not base.pointing:
+            unknown = not self.catalogue.knows(thing) and self.catalogue.unknown_thing(thing)
+            return replace(base, unknown_product=True) if unknown else base
         if base.pointing or base.intent is Intent.UNKNOWN:
             return base
-        if self.catalogue.unknown_thing(named.rest):
-            return replace(base, unknown_product=True)
-        return base
+        return replace(base, unknown_product=True) if self.catalogue.unknown_thing(named.rest) else base

@@ -26,6 +26,7 @@ from gpu_engine.session.spec import Knowledge, Lang
 
 log = structlog.get_logger(__name__)
 
+REMEMBERED_QUESTIONS = 128
 _K1 = 1.2
 _B = 0.6
 _EMPTY = (
@@ -112,6 +113,8 @@ class KnowledgeIndex:
         self._idf = {t: math.log(1 + (count - n + 0.5) / (n + 0.5)) for t, n in holders.items()}
         self._unseen_idf = math.log(1 + count)
         self._length = sum(sum(b.values()) for b in self._bags) / count or 1.0
+        self._dense_row: dict[int, int] = {}
+        self._asked: dict[str, NDArray[np.float32]] = {}
         self._vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
     @property
@@ -128,13 +131,18 @@ class KnowledgeIndex:
         return thread
 
     def encode(self) -> None:
-        """Compute (or load) the vectors of every card now."""
+        """Compute (or load) the vectors of the FAQ now; typed facts are found by their names, not by meaning."""
         if self._encoder is None or not self.cards:
             return
-        questions = [c.question for c in self.cards]
-        both = [f"{c.question} {c.answer}"[:400] for c in self.cards]
+        chosen = [i for i, c in enumerate(self.cards) if c.kind == "faq"]
+        if not chosen:
+            return
+        questions = [self.cards[i].question for i in chosen]
+        both = [f"{self.cards[i].question} {self.cards[i].answer}"[:400] for i in chosen]
         try:
-            self._vectors = (self._embed(questions), self._embed(both))
+            vectors = self._embed(questions + both)
+            self._dense_row = {i: row for row, i in enumerate(chosen)}
+            self._vectors = (vectors[: len(chosen)], vectors[len(chosen) :])
         except Exception:
             log.exception("knowledge vectors could not be computed; answering by words only")
 
@@ -172,6 +180,11 @@ class KnowledgeIndex:
             return []
         total = sum(self._idf.get(t, self._unseen_idf) for t in asked) or 1.0
         dense = self._cosines(question)
+        cosines = {i: float(dense[self._dense_row[i]]) for i in wanted if i in self._dense_row} if dense is not None else {}
+        by_key: dict[str, float] = {}
+        for i, cosine in cosines.items():
+            key = self.cards[i].key
+            by_key[key] = max(by_key.get(key, -1.0), cosine)
         found: list[Match] = []
         best_bm25 = 1e-9
         rough: list[tuple[int, float, float]] = []
@@ -179,19 +192,12 @@ class KnowledgeIndex:
             bm25 = self._bm25(asked, i)
             best_bm25 = max(best_bm25, bm25)
             covered = sum(self._idf.get(t, 0.0) for t in asked if t in self._bags[i]) / total
-            precise = self._overlap(asked, self._question_bags[i])
-            rough.append((i, bm25, max(covered, precise)))
+            rough.append((i, bm25, self._evidence(asked, covered, i)))
         for i, bm25, covered in rough:
-            cosine = float(dense[i]) if dense is not None else 0.0
-            rival = (
-                max((float(dense[j]) for j in wanted if self.cards[j].key != self.cards[i].key), default=0.0)
-                if dense is not None
-                else 0.0
-            )
-            margin = cosine - rival if dense is not None else 0.0
-            score = (
-                0.5 * bm25 / best_bm25 * min(1.0, covered * 2) + 0.5 * covered + (4.0 * margin if dense is not None else 0.0)
-            )
+            cosine = by_key.get(self.cards[i].key, 0.0)
+            rival = max((c for key, c in by_key.items() if key != self.cards[i].key), default=cosine)
+            margin = cosine - rival if i in cosines else 0.0
+            score = 0.5 * bm25 / best_bm25 * min(1.0, covered * 2) + 0.5 * covered + 8.0 * margin
             found.append(Match(self.cards[i], score, covered, cosine, margin))
         found.sort(key=lambda m: -m.score)
         return found[:limit]
@@ -201,20 +207,27 @@ class KnowledgeIndex:
         norm = _K1 * (1 - _B + _B * sum(bag.values()) / self._length)
         return sum(self._idf.get(t, 0.0) * bag[t] * (_K1 + 1) / (bag[t] + norm) for t in asked if t in bag)
 
-    def _overlap(self, asked: Counter[str], terms: set[str]) -> float:
-        """Weighted Jaccard of the two questions."""
-        if not terms:
-            return 0.0
+    def _evidence(self, asked: Counter[str], covered: float, i: int) -> float:
+        """How far the question is the card's own question: what it shares with it both ways, helped by the answer's words."""
+        terms = self._question_bags[i]
         both = sum(self._idf.get(t, self._unseen_idf) for t in asked if t in terms)
-        either = sum(self._idf.get(t, self._unseen_idf) for t in set(asked) | terms)
-        return both / either if either else 0.0
+        asked_all = sum(self._idf.get(t, self._unseen_idf) for t in asked) or 1.0
+        card_all = sum(self._idf.get(t, self._unseen_idf) for t in terms) or 1.0
+        mutual = math.sqrt(both / asked_all * both / card_all)
+        return max(mutual, 0.55 * covered)
 
     def _cosines(self, question: str) -> NDArray[np.float32] | None:
         if self._vectors is None or self._encoder is None:
             return None
-        vector = self._encoder.query([question])[0]
+        vector = self._asked.get(question)
+        if vector is None:
+            vector = self._encoder.query([question])[0]
+            self._asked[question] = vector
+            if len(self._asked) > REMEMBERED_QUESTIONS:
+                del self._asked[next(iter(self._asked))]
         alone, both = self._vectors
-        return np.maximum(alone @ vector, both @ vector)
+        best: NDArray[np.float32] = np.maximum(alone @ vector, both @ vector)
+        return best
 
 
 def _terms(text: str) -> list[str]:

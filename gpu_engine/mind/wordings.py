@@ -46,6 +46,7 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "zh": ("{title}的{name}：{value}。", "关于{name}，{title}是这样的：{value}。", "{title}，{name}是{value}。"),
         "en": ("The {name} of {title}: {value}.", "About the {name} of {title}: {value}.", "{title}, {name}: {value}."),
     },
+    "attribute_too": {"zh": ("{name}：{value}。", "{name}是{value}。"), "en": ("The {name}: {value}.", "And the {name}: {value}.")},
     "points": {"zh": ("{title}的特点是：{value}。", "给您介绍一下{title}：{value}。"), "en": ("About {title}: {value}.", "What stands out about {title}: {value}.")},
     "point": {"zh": ("{title}：{value}。", "关于{title}，{value}。"), "en": ("{title}: {value}.", "About {title}: {value}.")},
     "attribute_missing": {
@@ -77,20 +78,20 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
     "shipping": {"zh": ("关于发货：{value}。", "发货这边：{value}。"), "en": ("About shipping: {value}.", "On delivery: {value}.")},
     "after_sales": {"zh": ("关于售后：{value}。", "售后方面：{value}。"), "en": ("About after-sales service: {value}.", "On returns and service: {value}.")},
     "after_sales_trouble": {
-        "zh": ("很抱歉给您带来不便，我会转给店里的同事跟进。", "抱歉让您遇到这个问题，店里的同事会跟进处理。"),
-        "en": ("I am sorry about that. I will pass it on so that a colleague follows up.", "Sorry for the trouble; a colleague from the shop will follow up."),
+        "zh": ("很抱歉给您带来不便，我会转给店里的客服跟进。", "抱歉让您遇到这个问题，店里的客服会跟进处理。"),
+        "en": ("I am sorry about that. I will pass it on so that customer service follows up.", "Sorry for the trouble; customer service will follow up."),
     },
     "complaint": {
-        "zh": ("很抱歉让您有不好的体验，我会把情况转给店里的同事，由他们跟进处理。", "对不起，让您失望了，店里的同事会来跟进您的问题。"),
+        "zh": ("很抱歉让您有不好的体验，我会把情况转给店里，由客服跟进处理。", "对不起，让您失望了，店里的客服会来跟进您的问题。"),
         "en": (
-            "I am sorry you had a bad experience. I will pass this on and a colleague will follow up.",
-            "I am sorry to hear that. A colleague from the shop will follow up with you.",
+            "I am sorry you had a bad experience. I will pass this on and our customer service will follow up.",
+            "I am sorry to hear that. Customer service will follow up with you.",
         ),
     },
     "promotion": {"zh": ("{title}现在有活动：{promotion}。", "{title}目前的活动是：{promotion}。"), "en": ("{title} has an offer now: {promotion}.", "The current offer on {title}: {promotion}.")},
     "promotion_none": {
         "zh": ("{title}目前没有额外的活动，价格是{price}。", "{title}现在就是{price}，暂时没有别的活动。"),
-        "en": ("There is no extra offer on {title} right now; the price is {price}.", "{title} is {price}; there is no other offer at the moment."),
+        "en": ("There is no promotion on {title} right now; the price is {price}.", "{title} is {price}; there is no promotion at the moment."),
     },
     "promotion_none_shop": {
         "zh": ("目前没有额外的活动，价格以商品链接页面为准。",),
