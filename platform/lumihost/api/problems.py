@@ -88,7 +88,11 @@ def _of_drf(error: exceptions.APIException) -> Problem:
     if wait_s is not None:
         headers["Retry-After"] = str(max(1, round(wait_s)))
     errors = tuple(_walk(error.detail, "")) if isinstance(error, exceptions.ValidationError) else ()
-    detail = "; ".join(e.detail for e in errors[:3]) if errors else str(error.detail)
+    detail = (
+        "; ".join(f"{e.pointer[1:]}: {e.detail}" if e.pointer else e.detail for e in errors[:3])
+        if errors
+        else str(error.detail)
+    )
     return Problem(error.status_code, code, detail, errors, headers)
 
 

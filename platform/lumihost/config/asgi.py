@@ -12,10 +12,7 @@ http = get_asgi_application()
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
-try:
-    from lumihost.realtime.routing import websocket_urlpatterns
-except ModuleNotFoundError:
-    websocket_urlpatterns = []
+from lumihost.realtime.routing import websocket_urlpatterns  # noqa: E402
 
 # The session cookie is resolved for every socket; who may enter is each consumer's own door (tenants.channels checks origin,
 # sign-in and membership; the node consumer checks its token).

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 
 from lumihost.config import checks as checks
 
-urlpatterns: list[URLPattern | URLResolver] = [path("api/v1/", include("lumihost.api.v1.urls"))]
-if find_spec("lumihost.nodes_api") and find_spec("lumihost.nodes_api.urls"):
-    urlpatterns.append(path("", include("lumihost.nodes_api.urls")))
-urlpatterns.append(path("", include("lumihost.web.urls")))
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("lumihost.api.v1.urls")),
+    path("", include("lumihost.nodes_api.urls")),
+    path("", include("lumihost.web.urls")),
+]
 
 handler400 = "lumihost.api.problems.handler400"
 handler403 = "lumihost.api.problems.handler403"

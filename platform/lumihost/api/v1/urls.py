@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.permissions import AllowAny
@@ -23,9 +21,8 @@ in_tenant: list[URLPattern | URLResolver] = [
     path("shop", ShopViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
     path("avatars", AvatarViewSet.as_view({"get": "list"})),
     path("voices", VoiceViewSet.as_view({"get": "list"})),
+    path("", include("lumihost.api.v1.live_urls")),
 ]
-if find_spec("lumihost.api.v1.live_urls"):
-    in_tenant.append(path("", include("lumihost.api.v1.live_urls")))
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("schema", SpectacularJSONAPIView.as_view(permission_classes=[AllowAny], throttle_classes=[]), name="schema"),

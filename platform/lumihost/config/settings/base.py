@@ -36,11 +36,16 @@ INSTALLED_APPS = [
     "lumihost.accounts",
     "lumihost.avatars",
     "lumihost.knowledge",
+    "lumihost.fleet",
+    "lumihost.live",
+    "lumihost.metering",
+    "lumihost.telemetry",
+    "lumihost.realtime",
+    "lumihost.nodes_api",
     "lumihost.api",
     "lumihost.web",
+    "lumihost.cli",
 ]
-_LIVE_ROOMS = ["fleet", "live", "metering", "telemetry", "realtime", "nodes_api", "cli"]
-INSTALLED_APPS += [f"lumihost.{room}" for room in _LIVE_ROOMS if (PACKAGE / room / "apps.py").is_file()]
 
 MIDDLEWARE = [
     "lumihost.web.middleware.RequestId",
@@ -122,6 +127,8 @@ MEDIA_ROOT = VAR / "media"
 MEDIA_URL = "/media/"
 """Never routed: media leave through views that check the tenant."""
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/app/assets/"
+"""Vite names these by their content."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 

@@ -43,5 +43,5 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "control_folder": str(VAR / "broker" / "control"),
     "polling_interval": 0.05,
 }
-for _folder in ("queue", "control"):
-    (VAR / "broker" / _folder).mkdir(parents=True, exist_ok=True)
+for _folder in ("broker/queue", "broker/control", "static"):
+    (VAR / _folder).mkdir(parents=True, exist_ok=True)
