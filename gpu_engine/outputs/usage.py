@@ -25,7 +25,7 @@ class AcceptedSeconds:
         self._emit = emit
         self._grace_ms = grace_ms
         self._incarnation = -1
-        self._covered_from_ms = 0
+        self._covered_from_ms: int | None = None
         self._newest_end_ms = 0
         self._next_second = 0
         self._whole: deque[int] = deque()
@@ -33,22 +33,30 @@ class AcceptedSeconds:
         self.accepted_s = 0
 
     def produced(self, unit: AccessUnit) -> None:
-        """A packet arrived from the body. Pictures tell the time."""
-        if not unit.is_video:
-            return
+        """A packet arrived from the body.
+
+        Sound shows what is missing, for the body never skips it, while it may skip pictures under load. Nothing counts as
+        seen before the first picture.
+        """
+        start_ms = unit.media_ms
         if unit.info.incarnation != self._incarnation:
             self.finish()
             self._incarnation = unit.info.incarnation
-            self._covered_from_ms = unit.media_ms
-            self._next_second = unit.media_ms // 1000
+            self._covered_from_ms = None
+            self._newest_end_ms = start_ms
+            self._next_second = start_ms // 1000
             self._takers.clear()
-        elif unit.media_ms - self._newest_end_ms > GAP_MS:
+        elif start_ms - self._newest_end_ms > GAP_MS:
             self._note_whole_seconds(self._newest_end_ms)
-            self._covered_from_ms = unit.media_ms
+            self._covered_from_ms = None
+        self._newest_end_ms = max(self._newest_end_ms, start_ms + (1000 // unit.info.fps if unit.is_video else 20))
+        if not unit.is_video:
+            return
+        if self._covered_from_ms is None:
+            self._covered_from_ms = start_ms
         # A picture lasts until the next one, so a second is over when a picture of a later second arrives.
-        self._newest_end_ms = unit.media_ms + 1000 // unit.info.fps
-        self._note_whole_seconds(unit.media_ms)
-        while self._whole and unit.media_ms >= (self._whole[0] + 1) * 1000 + self._grace_ms:
+        self._note_whole_seconds(start_ms)
+        while self._whole and start_ms >= (self._whole[0] + 1) * 1000 + self._grace_ms:
             self._report(self._whole.popleft())
 
     def accepted(self, output_id: str, unit: AccessUnit) -> None:
@@ -66,7 +74,7 @@ class AcceptedSeconds:
 
     def _note_whole_seconds(self, until_ms: int) -> None:
         while (self._next_second + 1) * 1000 <= until_ms:
-            if self._covered_from_ms <= self._next_second * 1000:
+            if self._covered_from_ms is not None and self._covered_from_ms <= self._next_second * 1000:
                 self._whole.append(self._next_second)
             else:
                 self._takers.pop(self._next_second, None)

@@ -46,7 +46,7 @@ class Viewer:
     id: str
     pc: RTCPeerConnection
     video: PacketSender
-    audio: PacketSender
+    audio: PacketSender | None
     since_s: float
     joined: bool = False
     started: bool = False
@@ -55,12 +55,12 @@ class Viewer:
     async def report(self, timeline: rtp.RtpTimeline) -> None:
         """Send the sender reports of both tracks."""
         for sender, hz in ((self.video, VIDEO_CLOCK_HZ), (self.audio, AUDIO_CLOCK_HZ)):
-            if packets := sender.sender_report(timeline, hz):
+            if sender is not None and (packets := sender.sender_report(timeline, hz)):
                 await sender._send_rtcp(packets)
 
     def silent_s(self, now_s: float) -> float:
         """Seconds since the viewer's last RTCP packet."""
-        return now_s - max(self.video.last_heard_s, self.audio.last_heard_s)
+        return now_s - max(sender.last_heard_s for sender in (self.video, self.audio) if sender is not None)
 
 
 class WebrtcFanout:
@@ -111,7 +111,7 @@ class WebrtcFanout:
             self._drop(self._viewers[viewer_id])
         if len(self._viewers) >= self._max_viewers:
             raise RequestRefused("refused", f"all {self._max_viewers} viewer places are taken: try again when one is free")
-        viewer = self._new_viewer(viewer_id)
+        viewer = self._new_viewer(viewer_id, with_audio="m=audio" in sdp)
         self._viewers[viewer_id] = viewer
         try:
             return await self._negotiate(viewer, sdp)
@@ -119,7 +119,9 @@ class WebrtcFanout:
             # The offer comes from a stranger, and aiortc's SDP parser answers a bad one with whatever it stumbles over.
             self._drop(viewer)
             log.info("offer refused", viewer=viewer_id, error=f"{type(error).__name__}: {error}")
-            raise RequestRefused("bad_request", "the offer must be SDP that can receive H.264 video and Opus audio") from error
+            raise RequestRefused(
+                "bad_request", "the offer must be SDP that can receive H.264 video (and Opus, if sound)"
+            ) from error
         except BaseException:
             self._drop(viewer)
             raise
@@ -129,18 +131,22 @@ class WebrtcFanout:
         if viewer := self._viewers.get(viewer_id):
             self._drop(viewer)
 
-    def _new_viewer(self, viewer_id: str) -> Viewer:
+    def _new_viewer(self, viewer_id: str, *, with_audio: bool) -> Viewer:
         pc = RTCPeerConnection(RTCConfiguration(iceServers=[], bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))
         video = pc.addTransceiver("video", direction="sendonly")
-        audio = pc.addTransceiver("audio", direction="sendonly")
         # Before setRemoteDescription, or VP8 is agreed upon and H.264 bytes travel in VP8 packets: connected, never a picture.
         video.setCodecPreferences(_capabilities("video", ("video/H264", "video/rtx")))
-        audio.setCodecPreferences(_capabilities("audio", ("audio/opus",)))
+        sound: PacketSender | None = None
+        # A transceiver that the offer has no place for would make the answer fail.
+        if with_audio:
+            audio = pc.addTransceiver("audio", direction="sendonly")
+            audio.setCodecPreferences(_capabilities("audio", ("audio/opus",)))
+            sound = PacketSender.install(audio, on_ready=lambda: None, on_keyframe=lambda: None)
         viewer = Viewer(
             viewer_id,
             pc,
             video=PacketSender.install(video, on_ready=lambda: self._joined(viewer), on_keyframe=self._ask_keyframe),
-            audio=PacketSender.install(audio, on_ready=lambda: None, on_keyframe=lambda: None),
+            audio=sound,
             since_s=self._clock(),
         )
         pc.on("connectionstatechange", lambda: self._state_changed(viewer))
@@ -148,7 +154,7 @@ class WebrtcFanout:
 
     async def _negotiate(self, viewer: Viewer, sdp: str) -> str:
         pc = viewer.pc
-        await pc.setRemoteDescription(RTCSessionDescription(_reachable_candidates(sdp), "offer"))
+        await pc.setRemoteDescription(RTCSessionDescription(reachable_candidates(sdp), "offer"))
         # aiortc keeps one transport per bundle; it may have been replaced by the offer's first media section.
         dtls: RTCDtlsTransport = viewer.video.transport
         self._offer_addresses(dtls)
@@ -157,7 +163,7 @@ class WebrtcFanout:
         codecs = next(t for t in pc.getTransceivers() if t.kind == "video")._codecs
         if not codecs or codecs[0].mimeType.lower() != "video/h264":
             raise ValueError("no H.264 agreed")
-        return self._with_given_addresses(pc.localDescription.sdp)
+        return self.with_given_addresses(pc.localDescription.sdp)
 
     def _offer_addresses(self, dtls: RTCDtlsTransport) -> None:
         """Gather on loopback and on the given addresses of this machine too: aioice leaves loopback out."""
@@ -171,7 +177,7 @@ class WebrtcFanout:
 
         connection.get_component_candidates = with_extra
 
-    def _with_given_addresses(self, sdp: str) -> str:
+    def with_given_addresses(self, sdp: str) -> str:
         """Add candidates for addresses that are not on this machine (one-to-one NAT): same port, other address."""
         foreign = [a for a in self._host_addresses if not _is_local(a)]
         if not foreign:
@@ -249,7 +255,8 @@ class WebrtcFanout:
         if not viewers:
             return
         if not unit.is_video:
-            sent = [self._send(viewer, viewer.audio, [unit.packet.data], ticks, 0, 1) for viewer in viewers]
+            listeners = [(viewer, viewer.audio) for viewer in viewers if viewer.audio is not None]
+            sent = [self._send(viewer, sender, [unit.packet.data], ticks, 0, 1) for viewer, sender in listeners]
             if any(sent):
                 self._reports.accepted(self.id, unit)
             return
@@ -308,7 +315,7 @@ def _capabilities(kind: str, mime_types: tuple[str, ...]) -> list[Any]:
     return [codec for codec in RTCRtpSender.getCapabilities(kind).codecs if codec.mimeType in mime_types]
 
 
-def _reachable_candidates(sdp: str) -> str:
+def reachable_candidates(sdp: str) -> str:
     """Leave out candidates we cannot use: mDNS names (looking them up delays the answer) and TCP.
 
     The pair is then found by the browser's own checks (peer-reflexive, RFC 8445 §7.3.1.3); the end-of-candidates mark goes

@@ -7,7 +7,7 @@ import pytest
 from gpu_engine.outputs.hub import AccessUnit
 from gpu_engine.outputs.usage import AcceptedSeconds
 from gpu_engine.session.packets import StreamInfo
-from tests.outputs.test_hub import INFO, picture
+from tests.outputs.test_hub import INFO, picture, sound
 
 pytestmark = pytest.mark.unit
 
@@ -71,6 +71,20 @@ def test_seconds_with_missing_packets_are_not_told_and_the_rest_is() -> None:
     usage.finish()
     # Then seconds 1, 5 and 6 were whole, and only they are told.
     assert report == [(1, 1, ["file"]), (1, 5, ["file"]), (1, 6, ["file"])]
+
+
+def test_a_body_that_skips_pictures_under_load_has_still_made_the_second() -> None:
+    # Given a second with one picture at its start, while the sound went on.
+    report = Report()
+    usage = AcceptedSeconds(report.take)
+    for unit in feed(usage, range(1), "file"):
+        assert unit.is_video
+    for n in range(25):
+        usage.produced(sound(n))
+    feed(usage, range(25, 50), "file")
+    usage.finish()
+    # Then it is told like the next one.
+    assert report == [(1, 1, ["file"]), (1, 2, ["file"])]
 
 
 def test_a_late_acceptance_within_the_grace_counts_and_after_it_changes_nothing() -> None:
