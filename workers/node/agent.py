@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,14 +182,14 @@ class NodeAgent:
         if isinstance(command, commands.StopSession):
             return self._stop(command.session, command.epoch, command.reason)
         key = (command.session, command.epoch)
-        if key in self._sessions:
-            return commands.CommandReply(True, "already here")
         newest = max((epoch for session, epoch in self._sessions if session == command.session), default=0)
         if newest > command.epoch:
             return commands.CommandReply(False, f"epoch {newest} of this session is here already")
-        for (held, epoch), other in list(self._sessions.items()):
-            if held == command.session and epoch < command.epoch:
-                other.supervisor.fence()
+        if key in self._sessions:
+            return commands.CommandReply(True, "already here")
+        older = [run for (held, _), run in self._sessions.items() if held == command.session and run.active]
+        for run_of_older in older:
+            run_of_older.supervisor.fence()
         run = RunDirectory.of(self.options.sessions, command.session, command.epoch)
         refusal = self._refusal(command.session)
         if refusal:
@@ -198,7 +198,7 @@ class NodeAgent:
         run.create()
         record = run.load() or RunRecord(session=command.session, epoch=command.epoch)
         run.save(record)
-        session = self._supervise(run, record)
+        session = self._supervise(run, record, after=[other.task for other in older])
         # The command itself proves that the platform assigned this epoch just now; the spec is refused if not.
         session.lease.granted(wire.LEASE_TTL_S)
         log.info("session accepted", session=command.session, epoch=command.epoch)
@@ -228,7 +228,7 @@ class NodeAgent:
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
-    def _supervise(self, run: RunDirectory, record: RunRecord) -> _Session:
+    def _supervise(self, run: RunDirectory, record: RunRecord, after: Sequence[asyncio.Task[None]] = ()) -> _Session:
         assert self._tasks is not None, "run() first"
         lease = Lease()
         owed = Outgoing(run, record, wake=self.uplink.wake)
@@ -236,12 +236,15 @@ class NodeAgent:
             run=run, record=record, owed=owed, lease=lease, fetch_spec=self._client.spec,
             on_recording=lambda path, seconds: self._uploader.add(run, record, path, seconds), options=self.options.supervision,
         )  # fmt: skip
-        session = _Session(supervisor, self._tasks.create_task(self._guard(supervisor)))
+        session = _Session(supervisor, self._tasks.create_task(self._guard(supervisor, after)))
         self._sessions[session.key] = session
         return session
 
-    async def _guard(self, supervisor: SessionSupervisor) -> None:
-        """A defect in one session's supervision must not take the other sessions of the node with it."""
+    async def _guard(self, supervisor: SessionSupervisor, after: Sequence[asyncio.Task[None]]) -> None:
+        """Run once the tasks of older epochs are done: two engines never share a stream key. A defect in one session's
+        supervision must not take the other sessions of the node with it."""
+        if after:
+            await asyncio.wait(after)
         try:
             await supervisor.run()
         except Exception as error:
