@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import datetime
 import ipaddress
 import itertools
 import random
 import ssl
-import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,57 +17,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gpu_engine.outputs import flv
-from gpu_engine.outputs.hub import AccessUnit, EncodedHub
 from gpu_engine.outputs.rtmp import RtmpError, RtmpUrl
 from gpu_engine.outputs.rtmp_push import RtmpPush
 from gpu_engine.session.spec import RtmpOutput
 from tests.fakes.fake_body import Encoders
 from tests.outputs.fake_rtmp import FakeRtmpServer, Manner
+from tests.outputs.feed import Feed
 from tests.outputs.harness import Notes, eventually
 
 pytestmark = pytest.mark.media
-
-
-class Feed:
-    """A live stream in this loop: 25 frames a second into a hub, as the outlet would receive them."""
-
-    def __init__(self, notes: Notes, **signal: object) -> None:
-        self.hub: EncodedHub = notes.hub()
-        self.notes = notes
-        self.encoders = Encoders(**signal)  # type: ignore[arg-type]
-        self.video: list[AccessUnit] = []
-        self.latest_s = 0.0
-
-    async def run(self) -> None:
-        """Until cancelled. Notes how late the loop was woken at worst."""
-        self.hub.body_connected(self.encoders.info)
-        start_s = time.monotonic()
-        for n in range(100_000):
-            due_s = start_s + n / 25
-            await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-            self.latest_s = max(self.latest_s, time.monotonic() - due_s)
-            self.tick(round(due_s * 1e9))
-
-    def tick(self, wall_ns: int) -> None:
-        """One frame interval."""
-        force, self.notes.keyframe_requests[:] = bool(self.notes.keyframe_requests), []
-        for packet in self.encoders.tick(force_key=force, wall_ns=wall_ns):
-            unit = AccessUnit(self.encoders.info, packet)
-            if unit.is_video:
-                self.video.append(unit)
-            self.hub.publish(unit)
-
-    @contextlib.asynccontextmanager
-    async def flowing(self, *pushes: RtmpPush) -> AsyncIterator[None]:
-        """The stream and these pushes run until the block ends; then the stream ends in order."""
-        tasks = [asyncio.create_task(push.run()) for push in pushes]
-        stream = asyncio.create_task(self.run())
-        try:
-            yield
-        finally:
-            stream.cancel()
-            self.hub.end()
-            await asyncio.wait_for(asyncio.gather(*tasks), 10)
 
 
 def push(feed: Feed, server: FakeRtmpServer, output_id: str, key: str = "s3cretkey", **options: object) -> RtmpPush:

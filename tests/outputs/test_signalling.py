@@ -9,7 +9,8 @@ import pytest
 from gpu_engine.outputs.webrtc import MAX_CANDIDATES, WebrtcFanout, reachable_candidates
 from gpu_engine.session.child import RequestRefused
 from gpu_engine.session.spec import WebrtcOutput
-from tests.outputs.harness import Notes
+from tests.outputs.feed import Feed
+from tests.outputs.harness import Notes, eventually
 from tests.outputs.whep_client import Viewer
 
 pytestmark = pytest.mark.media
@@ -120,3 +121,34 @@ def test_candidates_that_cannot_be_used_are_left_out() -> None:
     )
     # Then a bounded number of usable ones stays, and no mark that says there are no others.
     assert reachable_candidates(sdp).splitlines() == ["v=0", *usable[:MAX_CANDIDATES]]
+
+
+async def test_lost_packets_are_sent_again_so_that_no_picture_waits_for_a_key_frame() -> None:
+    # Given a viewer whose network loses every 25th video packet, and a stream without key frames for ten seconds.
+    feed = Feed(Notes(), gop_s=10, noise=True, bitrate_kbps=1500)
+    output = WebrtcFanout(WebrtcOutput(), feed.hub, feed.notes, own_addresses=False)
+    async with feed.flowing(output):
+        viewer = Viewer("v")
+        await viewer.connect(output.offer)
+        dtls = viewer.pc.getTransceivers()[0].receiver.transport
+        receive, counted, lost = dtls._handle_rtp_data, [0], [0]
+        video = int(viewer.answer[viewer.answer.index("m=video") :].split()[3])
+
+        async def lossy(data: bytes, arrival_time_ms: int) -> None:
+            if data[1] & 0x7F == video:
+                counted[0] += 1
+                if counted[0] % 25 == 0:
+                    lost[0] += 1
+                    return
+            await receive(data, arrival_time_ms=arrival_time_ms)
+
+        dtls._handle_rtp_data = lossy
+        # When three seconds of pictures have been decoded.
+        await eventually(lambda: viewer.reader.seen.frames >= 75, "three seconds are decoded")
+        # Then packets were lost and asked for, all that was asked for was sent again, and no other key frame was needed.
+        sender = output.viewers[0].video
+        assert lost[0] >= 5
+        assert sender.counters.retransmitted >= lost[0] // 2
+        assert sender.counters.nack_missed == 0
+        assert sender.counters.keyframe_requests <= 1
+        await viewer.close()
