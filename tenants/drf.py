@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from tenants.context import scope
 from tenants.models import Membership, Tenant
 from tenants.roles import Permission
 
+log = logging.getLogger(__name__)
+
 
 class MemberWithPermission(BasePermission):
     """Member of the tenant in the URL (else 404) whose role has the permission of the action (else 403)."""
@@ -27,6 +30,7 @@ class MemberWithPermission(BasePermission):
             raise NotAuthenticated()
         membership = membership_of(request.user.pk, view.kwargs["tenant_id"])
         if membership is None:
+            log.warning("user %s asked for tenant '%s', of which they are no member", request.user.pk, view.kwargs["tenant_id"])
             raise NotFound()
         if view.action in (None, "metadata"):
             raise MethodNotAllowed(request.method or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import zipfile
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -294,6 +295,28 @@ def test_a_banner_above_the_header_is_passed_over() -> None:
 def test_a_number_shown_with_leading_zeros_keeps_them() -> None:
     parsed = sheet(["货号", "商品名称", "售价"], [731, "毛巾", 9.9], [4501, "杯", 5], A2="00000")
     assert [d.sku for d in parsed.drafts] == ["00731", "4501"]
+
+
+def test_rows_that_are_only_drawn_do_not_count() -> None:
+    book = openpyxl.Workbook()
+    for row in (["货号", "商品名称", "售价"], ["1", "杯", 9.9]):
+        book.active.append(row)
+    book.active.cell(1_048_576, 3).number_format = "0.00"
+    book.active.cell(2, 900).number_format = "0.00"
+    file = io.BytesIO()
+    book.save(file)
+
+    assert [d.sku for d in parse(file.getvalue(), "a.xlsx").drafts] == ["1"]
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b"0" * 40_000_000)
+    assert len(file.getvalue()) < 100_000
+
+    with pytest.raises(FileRefused, match="too_large"):
+        parse(file.getvalue(), "a.xlsx")
 
 
 def test_a_hidden_sheet_is_not_read() -> None:

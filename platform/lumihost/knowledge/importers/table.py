@@ -13,14 +13,18 @@ from datetime import date, datetime
 from pathlib import PurePath
 
 import openpyxl
+from openpyxl import Workbook
 from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
 
 from lumihost.knowledge.importers.report import FileRefused
 
 MAX_COLUMNS = 400
-MAX_UNPACKED_BYTES = 200 * 1024 * 1024
+MAX_UNPACKED_BYTES = 32 * 1024 * 1024
+"""A workbook of 5,000 rows and 20 columns unpacks to about 5 MB; reading 32 MB takes some ten seconds."""
 HEADER_WITHIN_ROWS = 10
+MAX_SHEET_ROWS = 100_000
+"""Blank rows between records count here and not as records."""
 DELIMITERS = (",", "\t", ";")
 OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -150,34 +154,62 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _workbook_rows(content: bytes, max_rows: int) -> list[Row]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
-                raise FileRefused("too_large")
-        # Read twice: saved values, and what was typed, to tell a formula without a value from an empty cell.
-        values = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
-        typed = openpyxl.load_workbook(io.BytesIO(content), data_only=False)
-    except FileRefused:
-        raise
-    except Exception:  # noqa: BLE001 - openpyxl raises whatever its parsers raise; to the merchant it is one thing
-        raise FileRefused("not_a_spreadsheet") from None
-    sheet = next((s for s in values.worksheets if s.sheet_state == "visible"), None)
-    if sheet is None:
+    _refuse_bomb(content)
+    sheet = _visible_sheet(_open(content, data_only=False))
+    # Borders drawn down to row 1,048,576 make a million empty rows; only cells that hold something count.
+    last_row, last_column = 0, 0
+    for (row_number, column_number), found in sheet._cells.items():
+        if found.value is not None:
+            last_row, last_column = max(last_row, row_number), max(last_column, column_number)
+    if last_row == 0:
         raise FileRefused("no_rows")
-    if sheet.max_column > MAX_COLUMNS and any(c.value is not None for r in sheet.iter_rows(min_col=MAX_COLUMNS + 1) for c in r):
+    if last_column > MAX_COLUMNS:
         raise FileRefused("too_many_columns", hint_zh=f"最多 {MAX_COLUMNS} 列", hint_en=f"at most {MAX_COLUMNS}")
-    formulas: Worksheet = typed[sheet.title]
     merged = _merged_sources(sheet)
+    # What was typed is read first; the saved values of formulas need a second reading, which most files are spared.
+    saved: Worksheet | None = None
     rows: list[Row] = []
-    for cells in sheet.iter_rows(max_col=min(sheet.max_column, MAX_COLUMNS)):
+    last_row = max([last_row, *(block.max_row for block in sheet.merged_cells.ranges if block.min_row <= last_row)])
+    for cells in sheet.iter_rows(max_row=min(last_row, MAX_SHEET_ROWS), max_col=last_column):
         number = cells[0].row
-        filled = [_cell(merged.get((number, c.column), c), formulas) for c in cells]
+        filled: list[Cell] = []
+        for cell in cells:
+            source = merged.get((number, cell.column), cell)
+            if source.data_type == "f":
+                saved = saved or _open(content, data_only=True)[sheet.title]
+                filled.append(_formula(source, saved.cell(source.row, source.column)))
+            else:
+                filled.append(_cell(source))
         row = Row(number, tuple(filled))
         if not row.is_blank():
             rows.append(row)
         if len(rows) > max_rows + 1:
             raise FileRefused("too_many_rows", hint_zh=f"最多 {max_rows} 行", hint_en=f"at most {max_rows}")
     return rows
+
+
+def _refuse_bomb(content: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except zipfile.BadZipFile:
+        raise FileRefused("not_a_spreadsheet") from None
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise FileRefused("too_large")
+
+
+def _open(content: bytes, *, data_only: bool) -> Workbook:
+    try:
+        return openpyxl.load_workbook(io.BytesIO(content), data_only=data_only)
+    except Exception:  # noqa: BLE001 - openpyxl raises whatever its parsers raise; to the merchant it is one thing
+        raise FileRefused("not_a_spreadsheet") from None
+
+
+def _visible_sheet(book: Workbook) -> Worksheet:
+    sheet = next((s for s in book.worksheets if s.sheet_state == "visible"), None)
+    if sheet is None:
+        raise FileRefused("no_rows")
+    return sheet
 
 
 def _merged_sources(sheet: Worksheet) -> dict[tuple[int, int], SheetCell]:
@@ -189,12 +221,14 @@ def _merged_sources(sheet: Worksheet) -> dict[tuple[int, int], SheetCell]:
     return sources
 
 
-def _cell(cell: SheetCell, formulas: Worksheet) -> Cell:
+def _formula(typed: SheetCell, saved: SheetCell) -> Cell:
+    if saved.value in (None, ""):
+        return Formula(str(getattr(typed.value, "text", typed.value)))
+    return _cell(saved)
+
+
+def _cell(cell: SheetCell) -> Cell:
     value = cell.value
-    typed = formulas.cell(cell.row, cell.column)
-    if typed.data_type == "f" and value in (None, ""):
-        text = getattr(typed.value, "text", typed.value)
-        return Formula(str(text))
     if cell.data_type == "e":
         return SheetError(str(value))
     if isinstance(value, int | float) and not isinstance(value, bool) and re.fullmatch("0{2,32}", cell.number_format or ""):
