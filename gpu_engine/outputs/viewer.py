@@ -63,7 +63,7 @@ class PacketSender(RTCRtpSender):
         self._sequence = random.randrange(32_768)
         self._rtx_sequence = random.randrange(32_768)
         self._timestamp_origin = random.getrandbits(32)
-        self._history: list[tuple[int, bytes] | None] = [None] * HISTORY_PACKETS
+        self._history: list[tuple[int, bytes, bytes] | None] = [None] * HISTORY_PACKETS
         self._last_ticks = 0
         self._batch: DatagramBatch | None = None
         self._path: tuple[Any, tuple[str, int]] | None = None
@@ -126,18 +126,16 @@ class PacketSender(RTCRtpSender):
         timestamp = ticks + self._timestamp_origin
         for index in range(first, last):
             payload = payloads[index]
-            packet = (
-                rtp.header(
-                    payload_type,
-                    marker=marker and index == len(payloads) - 1,
-                    sequence=self._sequence,
-                    timestamp=timestamp,
-                    ssrc=self._ssrc,
-                )
-                + payload
+            head = rtp.header(
+                payload_type,
+                marker=marker and index == len(payloads) - 1,
+                sequence=self._sequence,
+                timestamp=timestamp,
+                ssrc=self._ssrc,
             )
-            self._history[self._sequence % HISTORY_PACKETS] = (self._sequence, packet)
-            protected.append(protect(packet))
+            # The payload is shared by all viewers: a history of whole packets would take 2.4 MB for each.
+            self._history[self._sequence % HISTORY_PACKETS] = (self._sequence, head, payload)
+            protected.append(protect(head + payload))
             self._sequence = (self._sequence + 1) & 0xFFFF
             self.counters.packets += 1
             self.counters.octets += len(payload)
@@ -148,7 +146,7 @@ class PacketSender(RTCRtpSender):
         """The nominated pair's datagram socket and this transport's SRTP session, without aiortc's await chain per packet."""
         dtls: Any = self.transport
         pair = dtls.transport._connection._nominated.get(1)
-        if pair is None or dtls._tx_srtp is None or dtls.state != "connected":
+        if not self.ready or pair is None or dtls._tx_srtp is None or dtls.state != "connected":
             return None
         datagrams, address = pair.protocol.transport, pair.remote_addr
         if datagrams is None or datagrams.is_closing():
@@ -195,7 +193,7 @@ class PacketSender(RTCRtpSender):
         if entry is None or entry[0] != sequence or outlet is None:
             self.counters.nack_missed += 1
             return
-        packet = entry[1]
+        packet = entry[1] + entry[2]
         if self._rtx_payload_type is not None:
             packet = rtp.retransmission(
                 packet, payload_type=self._rtx_payload_type, sequence=self._rtx_sequence, ssrc=self._rtx_ssrc
