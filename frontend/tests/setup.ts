@@ -1,4 +1,4 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
 
 /** What antd asks of a browser and jsdom lacks. */
@@ -20,5 +20,8 @@ window.matchMedia ??= (query: string) =>
     dispatchEvent: () => false,
   }) as MediaQueryList;
 Element.prototype.scrollTo ??= () => {};
+
+// A shared, busy machine: what is right within ten seconds is right.
+configure({ asyncUtilTimeout: 10_000 });
 
 afterEach(() => cleanup());

@@ -5,7 +5,10 @@ import { RouterProvider } from "react-router";
 import { keys } from "../shared/api/keys";
 import { Problem } from "../shared/api/problems";
 import { startI18n } from "../shared/i18n";
+import { pageConfig } from "../shared/page";
 import "../shared/ui/app.css";
+import icon from "../shared/ui/icon.svg";
+import { stampStyles } from "../shared/ui/nonce";
 import { ThemeProvider } from "../shared/ui/theme";
 import { createRouter } from "./routes";
 
@@ -25,7 +28,12 @@ const client = new QueryClient({
   },
 });
 
+stampStyles(pageConfig().nonce);
 startI18n();
+const link = document.createElement("link");
+link.rel = "icon";
+link.href = icon;
+document.head.append(link);
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no #root");
 createRoot(root).render(

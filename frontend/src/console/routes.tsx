@@ -12,6 +12,8 @@ export const routes: RouteObject[] = [
   {
     path: "/",
     Component: Gate,
+    // Until the first page's code is there the document stays empty, as it is before any script has run.
+    HydrateFallback: () => null,
     errorElement: <RouteFailed />,
     children: [
       { index: true, element: <Navigate to="/live" replace /> },

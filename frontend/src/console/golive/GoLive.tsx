@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button, Checkbox, Form, Modal, Select } from "antd";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useNavigate } from "react-router";
 import { listAll, newIdempotencyKey, request } from "../../shared/api/client";
 import type { Channel, Session, Show } from "../../shared/api/contract";
@@ -71,6 +71,11 @@ function Sheet({
     queryKey: keys.channels(tenant.id),
     queryFn: () => listAll<Channel>(path("/channels")),
   });
+  // The newest show is what is most likely meant; with one show there is nothing to choose.
+  const newest = shows.data?.[0]?.id;
+  useEffect(() => {
+    if (newest && !form.getFieldValue("show")) form.setFieldValue("show", newest);
+  }, [newest, form]);
   const start = useMutation({
     mutationFn: (choice: Choice) =>
       request<Session>(path("/sessions"), {

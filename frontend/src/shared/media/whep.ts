@@ -62,9 +62,10 @@ export class WhepPlayer {
   private async connect(): Promise<void> {
     this.drop();
     if (this.attempt === 0) this.options.onState({ phase: "connecting" });
-    const peer = this.options.peer?.() ?? new RTCPeerConnection({ bundlePolicy: "max-bundle" });
-    this.peer = peer;
+    let peer: RTCPeerConnection | null = null;
     try {
+      peer = this.options.peer?.() ?? new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+      this.peer = peer;
       const stream = new MediaStream();
       for (const kind of ["video", "audio"] as const) {
         const { receiver } = peer.addTransceiver(kind, { direction: "recvonly" });

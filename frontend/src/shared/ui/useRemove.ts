@@ -24,7 +24,7 @@ export function useRemove(queryKey: readonly unknown[]) {
       okText: t("do.delete"),
       okButtonProps: { danger: true },
       cancelText: t("do.cancel"),
-      autoFocusButton: "cancel",
+      focusable: { autoFocusButton: "cancel" },
       onOk: () => remove.mutateAsync({ path, name }).catch(() => {}),
     });
   };

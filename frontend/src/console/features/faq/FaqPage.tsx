@@ -47,8 +47,8 @@ export default function FaqPage() {
           pagination={(faq.data?.length ?? 0) > 50 ? { pageSize: 50, showSizeChanger: false } : false}
           scroll={{ x: 640 }}
           columns={[
-            { title: t("faq.question"), key: "question", width: "30%", render: (_, f) => words(f.question) },
-            { title: t("faq.answer"), key: "answer", render: (_, f) => words(f.answer) },
+            { title: t("faq.question"), key: "question", minWidth: 160, render: (_, f) => words(f.question) },
+            { title: t("faq.answer"), key: "answer", minWidth: 240, render: (_, f) => words(f.answer) },
             {
               title: t("faq.product"),
               key: "product",
@@ -148,13 +148,13 @@ function FaqDrawer({ faq, products, onClose }: { faq: Faq | null; products: read
           <Input lang="zh-Hans" maxLength={300} />
         </Form.Item>
         <Form.Item name={["answer", "zh"]} label={t("faq.answer.zh")}>
-          <Input.TextArea lang="zh-Hans" autoSize={{ minRows: 2, maxRows: 8 }} />
+          <Input.TextArea lang="zh-Hans" rows={2} />
         </Form.Item>
         <Form.Item name={["question", "en"]} label={t("faq.question.en")}>
           <Input lang="en" maxLength={300} />
         </Form.Item>
         <Form.Item name={["answer", "en"]} label={t("faq.answer.en")}>
-          <Input.TextArea lang="en" autoSize={{ minRows: 2, maxRows: 8 }} />
+          <Input.TextArea lang="en" rows={2} />
         </Form.Item>
         <Form.Item name="product_id" label={t("faq.product")}>
           <Select

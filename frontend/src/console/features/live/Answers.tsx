@@ -71,12 +71,17 @@ function Answer({ turn }: { turn: Turn }) {
         </p>
       ) : null}
       {turn.facts.length > 0 ? (
-        <p className="lh-meta">
-          {t("turns.facts")}:{" "}
-          {turn.facts
-            .map((fact) => [titleOf(fact.productId), fact.field, fact.value].filter(Boolean).join(" · "))
-            .join("; ")}
-        </p>
+        <ul className="lh-plain lh-meta" aria-label={t("turns.facts")}>
+          {turn.facts.map((fact) => {
+            const [field = "", detail = ""] = fact.field.split(":");
+            const words = detail && field === "attr" ? detail : tCode("fact", field);
+            return (
+              <li key={`${fact.productId}${fact.field}`}>
+                ✓ {[titleOf(fact.productId), words].filter(Boolean).join(" · ")}: {fact.value}
+              </li>
+            );
+          })}
+        </ul>
       ) : null}
     </li>
   );

@@ -95,7 +95,7 @@ function Buttons({ session }: { session: Session }) {
               okText: t("act.stop.yes"),
               okButtonProps: { danger: true },
               cancelText: t("do.cancel"),
-              autoFocusButton: "cancel",
+              focusable: { autoFocusButton: "cancel" },
               onOk: () => stop.mutateAsync({}).catch(() => {}),
             })
           }

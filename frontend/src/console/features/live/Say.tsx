@@ -41,7 +41,7 @@ export function Say({ session }: { session: Session }) {
           id="say-text"
           value={text}
           maxLength={MOST_CHARS}
-          autoSize={{ minRows: 2, maxRows: 5 }}
+          rows={2}
           placeholder={t("say.placeholder")}
           onChange={(event) => setText(event.target.value)}
         />

@@ -13,7 +13,7 @@ export function Tiles({ session }: { session: Session }) {
   const cpu = Object.entries(metrics?.cpu_percent ?? {});
   const late = metrics?.late_frames;
   return (
-    <section className="lh-card" aria-labelledby="tiles-title">
+    <section className="lh-card lh-measurements" aria-labelledby="tiles-title">
       <h2 id="tiles-title">{t("tile.title")}</h2>
       <dl className="lh-tiles">
         <Tile

@@ -12,7 +12,7 @@ import { emptyForm, formField, fromForm, type ProductForm, toForm } from "./form
 
 /** One product's typed fields in both languages. */
 export function ProductDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const { t } = useT();
+  const { t, lang } = useT();
   const { tenant, path } = useWorkspace();
   const { modal } = App.useApp();
   const [form] = Form.useForm<ProductForm>();
@@ -39,16 +39,17 @@ export function ProductDrawer({ id, onClose }: { id: string | null; onClose: () 
         title: t("do.discardAsk"),
         okText: t("do.leave"),
         cancelText: t("do.stay"),
-        autoFocusButton: "cancel",
+        focusable: { autoFocusButton: "cancel" },
         onOk: onClose,
       });
   };
   const initial = id === null ? emptyForm(tenant.currency) : product.data ? toForm(product.data) : null;
+  const name = product.data ? product.data.title[lang] || product.data.title.zh || product.data.title.en : "";
   return (
     <Drawer
       open
       size="large"
-      title={id === null ? t("products.new") : t("do.edit")}
+      title={id === null ? t("products.new") : t("products.edit.of", { title: name })}
       onClose={close}
       footer={
         <div className="lh-actions">
@@ -155,7 +156,7 @@ function Prose({ name, label }: { name: string[]; label: MessageKey }) {
   const { t } = useT();
   return (
     <Form.Item name={name} label={t(label)}>
-      <Input.TextArea autoSize={{ minRows: 2, maxRows: 6 }} lang={name.at(-1) === "zh" ? "zh-Hans" : "en"} />
+      <Input.TextArea rows={2} lang={name.at(-1) === "zh" ? "zh-Hans" : "en"} />
     </Form.Item>
   );
 }

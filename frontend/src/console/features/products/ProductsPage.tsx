@@ -2,7 +2,7 @@ import { PlusOutlined, UploadOutlined } from "@ant-design/icons";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Button, Input, Table } from "antd";
 import { useEffect, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link, useNavigate, useSearchParams } from "react-router";
 import { request } from "../../../shared/api/client";
 import type { Page as ListPage, Product } from "../../../shared/api/contract";
 import { keys } from "../../../shared/api/keys";
@@ -19,6 +19,7 @@ const SEARCH_AFTER_MS = 250;
 export default function ProductsPage() {
   const { t, lang } = useT();
   const { tenant, path, can } = useWorkspace();
+  const navigate = useNavigate();
   const [params, setParams] = useSearchParams();
   const q = params.get("q") ?? "";
   const open = params.get("product");
@@ -63,9 +64,9 @@ export default function ProductsPage() {
       actions={
         writes ? (
           <>
-            <Link to="/products/import" className="ant-btn ant-btn-default ant-btn-variant-outlined lh-link-button">
-              <UploadOutlined aria-hidden="true" /> {t("products.import")}
-            </Link>
+            <Button icon={<UploadOutlined aria-hidden="true" />} onClick={() => void navigate("/products/import")}>
+              {t("products.import")}
+            </Button>
             <Button type="primary" icon={<PlusOutlined aria-hidden="true" />} onClick={() => show("new")}>
               {t("products.new")}
             </Button>
@@ -102,12 +103,13 @@ export default function ProductsPage() {
           loading={products.isPending}
           dataSource={rows}
           pagination={false}
-          scroll={{ x: 720 }}
+          scroll={{ x: 860 }}
           columns={[
             { title: t("product.link_no"), dataIndex: "link_no", width: 80, render: (n: number) => n || "" },
             {
               title: t("product.title"),
               key: "title",
+              minWidth: 180,
               render: (_, p) => (
                 <>
                   <div>{title(p)}</div>

@@ -34,11 +34,12 @@ export default function SessionsPage() {
           loading={sessions.isPending}
           dataSource={rows}
           pagination={false}
-          scroll={{ x: 720 }}
+          scroll={{ x: 820 }}
           columns={[
             {
               title: t("session.show"),
               key: "show",
+              minWidth: 160,
               render: (_, s) => {
                 const when = dateTime(s.started_at ?? s.requested_at, lang, tenant.timezone);
                 return (

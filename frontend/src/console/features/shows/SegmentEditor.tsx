@@ -179,7 +179,7 @@ function LineEditor({
         value={line.text}
         maxLength={1000}
         disabled={disabled}
-        autoSize={{ minRows: 2, maxRows: 8 }}
+        rows={2}
         onChange={(event) => onChange({ text: event.target.value })}
       />
       <Checkbox
@@ -196,7 +196,7 @@ function LineEditor({
           lang={tag}
           value={line.variants.join("\n")}
           disabled={disabled}
-          autoSize={{ minRows: 2, maxRows: 8 }}
+          rows={2}
           onChange={(event) => onChange({ variants: event.target.value.split("\n") })}
           onBlur={() => {
             const written = line.variants.map((v) => v.trim()).filter(Boolean);

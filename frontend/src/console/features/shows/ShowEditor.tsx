@@ -125,7 +125,7 @@ function useLeaveGuard(dirty: boolean): { allow: () => void } {
       title: t("do.discardAsk"),
       okText: t("do.leave"),
       cancelText: t("do.stay"),
-      autoFocusButton: "cancel",
+      focusable: { autoFocusButton: "cancel" },
       onOk: () => blocker.proceed(),
       onCancel: () => blocker.reset(),
     });
