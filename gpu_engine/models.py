@@ -26,7 +26,7 @@ KOKORO_FOLDER = "kokoro-82m-v1"
 WHISPER_FOLDER = "whisper-base"
 KOKORO_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb"
 WHISPER_SHA256 = "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9"
-KOKORO_BUILD = 3
+KOKORO_BUILD = 5
 """Grows when the files made from the same packages change; an older folder is then rebuilt."""
 
 Progress = Callable[[str], None]

@@ -1,7 +1,7 @@
-"""Measure the ranges for the 8-bit vocoder: ``python -m gpu_engine.speech.calibration EXPORT.onnx``.
+"""Measure what the vocoder's build needs: ``python -m gpu_engine.speech.calibration EXPORT.onnx``.
 
-Writes ``kokoro_ranges.npz`` beside this file, which ``python -m gpu_engine.models prepare`` uses. Two windows of three
-clauses in each of six voices, Chinese and English.
+Writes ``kokoro_calibration.npz`` beside this file, which ``python -m gpu_engine.models prepare`` uses: the normalisation statistics of
+every shipped voice (whole clauses of it) and the 8-bit ranges of the convolutions (a window of each clause).
 """
 
 from __future__ import annotations
@@ -9,20 +9,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
 from gpu_engine.models import require_kokoro
 from gpu_engine.speech import g2p
 from gpu_engine.speech.excitation import Excitation
 from gpu_engine.speech.graph import CONTENT, ENERGY, EXCITATION, PITCH, float_convolutions, split_kokoro
-from gpu_engine.speech.quantise import Ranges, fuse_normalisation, pack_ranges, quantisable, with_range_outputs
+from gpu_engine.speech.quantise import Ranges, fuse_normalisation, pack_ranges, quantisable, unpack_ranges, with_range_outputs
+from gpu_engine.speech.statistics import INPUT, Layout, normalised_tensors, pooled, with_given_statistics, with_statistics_outputs
 from gpu_engine.speech.voice_table import style_table, voices
 
-RANGES_FILE = Path(__file__).resolve().parent / "kokoro_ranges.npz"
+CALIBRATION_FILE = Path(__file__).resolve().parent / "kokoro_calibration.npz"
 _WINDOW = 56
 _CLAUSES: dict[Literal["zh", "en"], tuple[str, ...]] = {
     "zh": (
@@ -50,24 +53,77 @@ _CLAUSES: dict[Literal["zh", "en"], tuple[str, ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What is measured once and shipped: layout and per-voice float32[2, K] statistics, ranges by convolution name."""
+
+    layout: Layout
+    statistics: dict[str, NDArray[np.float32]]
+    ranges: dict[str, Ranges]
+
+
+def load_calibration(path: Path = CALIBRATION_FILE) -> Calibration:
+    """The shipped measurement."""
+    with np.load(path) as arrays:
+        tensors, channels = json.loads(str(arrays["layout"]))
+        statistics = {key.removeprefix("voice|"): arrays[key] for key in arrays.files if key.startswith("voice|")}
+        ranges = unpack_ranges({key.removeprefix("range|"): arrays[key] for key in arrays.files if key.startswith("range|")})
+    return Calibration(Layout(tuple(tensors), tuple(channels)), statistics, ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    voice: str
+    frames: int
+    feed: dict[str, Any]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Command line entry."""
-    import onnxruntime
-
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.speech.calibration")
     parser.add_argument("export", type=Path, help="the pinned Kokoro-82M int8 export")
     options = parser.parse_args(arguments)
-    session_options = onnxruntime.SessionOptions()
-    session_options.intra_op_num_threads = 1
-    model = fuse_normalisation(float_convolutions(split_kokoro(onnx.load(str(options.export)))["vocoder"]))
+    pieces = split_kokoro(onnx.load(str(options.export)))
+    model = fuse_normalisation(float_convolutions(pieces["vocoder"]))
+    clauses = _clauses()
+    layout, statistics = _measure_statistics(model, clauses)
+    ranges = _measure_ranges(with_given_statistics(model, layout), clauses, statistics)
+    arrays: dict[str, Any] = {"layout": json.dumps([layout.tensors, layout.channels])}
+    arrays |= {f"voice|{name}": values for name, values in statistics.items()}
+    arrays |= {f"range|{name}": values for name, values in pack_ranges(ranges).items()}
+    np.savez_compressed(CALIBRATION_FILE, **arrays)
+    print(f"{len(statistics)} voices, {len(layout.tensors)} normalisations, {len(ranges)} convolutions -> {CALIBRATION_FILE}")  # noqa: T201
+    return 0
+
+
+def _measure_statistics(model: onnx.ModelProto, clauses: list[_Clause]) -> tuple[Layout, dict[str, NDArray[np.float32]]]:
+    probed, names = with_statistics_outputs(model)
+    session = _session(probed)
+    found: dict[str, list[tuple[int, list[Any]]]] = {}
+    for clause in clauses:
+        found.setdefault(clause.voice, []).append((clause.frames, session.run(names, clause.feed)))
+    first = clauses and found[clauses[0].voice][0][1]
+    layout = Layout(tuple(normalised_tensors(model)), tuple(int(values.shape[0]) for values in first[0::2]))
+    pools = {
+        voice: pooled([values[0::2] for _, values in runs], [values[1::2] for _, values in runs], [float(frames) for frames, _ in runs])
+        for voice, runs in found.items()
+    }
+    return layout, pools
+
+
+def _measure_ranges(
+    model: onnx.ModelProto, clauses: list[_Clause], statistics: dict[str, NDArray[np.float32]]
+) -> dict[str, Ranges]:
     probed, names = with_range_outputs(model)
-    session = onnxruntime.InferenceSession(probed.SerializeToString(), session_options)
+    session = _session(probed)
     low_high: dict[str, Any] = {}
-    for feed in _feeds(session_options):
+    for number, clause in enumerate(clauses):
+        start = (10, max(0, clause.frames - _WINDOW), max(0, clause.frames // 2 - _WINDOW // 2))[number % 3]
+        feed = _window(clause.feed, start, min(clause.frames, start + _WINDOW)) | {INPUT: statistics[clause.voice]}
         for name, values in zip(names, session.run(names, feed), strict=True):
             pick = np.maximum if name.endswith("ReduceMax") else np.minimum
             low_high[name] = values if name not in low_high else pick(low_high[name], values)
-    ranges = {
+    return {
         node.name: Ranges(
             float(low_high[f"{node.input[0]}|ReduceMin"].min()),
             float(low_high[f"{node.input[0]}|ReduceMax"].max()),
@@ -76,41 +132,44 @@ def main(arguments: list[str] | None = None) -> int:
         )
         for node in quantisable(model)
     }
-    np.savez_compressed(RANGES_FILE, **pack_ranges(ranges))  # type: ignore[arg-type]
-    print(f"{len(ranges)} convolutions -> {RANGES_FILE}")  # noqa: T201
-    return 0
 
 
-def _feeds(session_options: Any) -> list[dict[str, Any]]:
-    import onnxruntime
+def _window(feed: dict[str, Any], start: int, end: int) -> dict[str, Any]:
+    return {
+        CONTENT: feed[CONTENT][:, :, start:end],
+        PITCH: feed[PITCH][:, 2 * start : 2 * end],
+        ENERGY: feed[ENERGY][:, 2 * start : 2 * end],
+        "style": feed["style"],
+        EXCITATION: feed[EXCITATION][:, :, 120 * start : 120 * end + 1],
+    }
 
+
+def _clauses() -> list[_Clause]:
     root = require_kokoro()
     vocab = json.loads((root / "vocab.json").read_text(encoding="utf-8"))
     weights = np.load(root / "source.npz")
     excite = Excitation(weights["mix"], float(weights["bias"][0]))
-    front = onnxruntime.InferenceSession(str(root / "front.onnx"), session_options)
-    feeds = []
+    front = _session(onnx.load(str(root / "front.onnx")))
+    clauses = []
     for number, (voice_id, info) in enumerate(voices().items()):
         lang: Literal["zh", "en"] = "zh" if info.lang == "zh" else "en"
-        for text in _CLAUSES[lang][number % 3 :: 3]:
+        for text in _CLAUSES[lang][number % 2 :: 2]:
             symbols = [s for s in g2p.phonemes(text, lang) if s in vocab]
             style = style_table(voice_id)[len(symbols)]
             tokens = np.array([[0, *(vocab[s] for s in symbols), 0]], dtype=np.int64)
             _, content, pitch, energy = front.run(None, {"tokens": tokens, "style": style, "speed": np.ones(1, np.float32)})
-            excitation = excite(pitch[0])
-            frames = content.shape[2]
-            for start in (10, max(0, frames - _WINDOW)):
-                end = min(frames, start + _WINDOW)
-                feeds.append(
-                    {
-                        CONTENT: content[:, :, start:end],
-                        PITCH: pitch[:, 2 * start : 2 * end],
-                        ENERGY: energy[:, 2 * start : 2 * end],
-                        "style": style,
-                        EXCITATION: excitation[:, :, 120 * start : 120 * end + 1],
-                    }
-                )
-    return feeds
+            feed = {CONTENT: content, PITCH: pitch, ENERGY: energy, "style": style, EXCITATION: excite(pitch[0])}
+            clauses.append(_Clause(voice_id, content.shape[2], feed))
+    return clauses
+
+
+def _session(model: onnx.ModelProto) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 if __name__ == "__main__":

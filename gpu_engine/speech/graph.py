@@ -75,10 +75,11 @@ def _extract(model: onnx.ModelProto, inputs: list[str], outputs: list[str]) -> o
                 stack.extend(graph.node[index].input)
         elif tensor not in constants:
             raise GraphError(f"tensor '{tensor}' is not in this export: use the pinned Kokoro-82M int8 file")
+    known = {value.name: value for value in graph.input}
     piece = helper.make_graph(
         [node for index, node in enumerate(graph.node) if index in wanted],
         f"kokoro-{outputs[0]}",
-        [helper.make_tensor_value_info(name, *_SHAPES[name]) for name in inputs],
+        [helper.make_tensor_value_info(name, *_SHAPES[name]) if name in _SHAPES else known[name] for name in inputs],
         [helper.make_tensor_value_info(name, *_SHAPES[name]) for name in outputs],
         [tensor for tensor in graph.initializer if tensor.name in used],
     )

@@ -2,7 +2,8 @@
 
 Two vocoders can be made of it: the export's own (8 bits, ranges found while running) and the static one of
 :mod:`gpu_engine.speech.quantise`, two and a half times as fast where the processor multiplies bytes well (VNNI, AMX, recent ARM). Both
-are tried on this machine against the float one; the static one is taken when it is true and faster here.
+are tried on this machine against the float one; the static one is taken when it is true and faster here. Each is written twice:
+``vocoder`` with fixed statistics for clauses of ordinary length, ``vocoder_short`` which normalises by window for short ones.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from gpu_engine.speech.calibration import RANGES_FILE
+from gpu_engine.speech.calibration import load_calibration
 from gpu_engine.speech.excitation import Excitation
 from gpu_engine.speech.graph import CONTENT, ENERGY, EXCITATION, PITCH, GraphError, float_convolutions, split_kokoro
-from gpu_engine.speech.quantise import fuse_normalisation, quantise, unpack_ranges
+from gpu_engine.speech.quantise import fuse_normalisation, quantise
 from gpu_engine.speech.spectrum import log_mel_distance
+from gpu_engine.speech.statistics import INPUT, with_given_statistics
 from gpu_engine.speech.voice_table import style_table
 
 _MIX = "onnx::MatMul_6993"
@@ -40,7 +42,7 @@ class _Trial:
 
 
 def build(export: bytes, vocab: dict[str, int], out: Path, say: Callable[[str], None]) -> None:
-    """Write front.onnx, vocoder.onnx, vocoder.json (which one, why) and source.npz (weights of the excitation) to ``out``.
+    """Write front.onnx, vocoder.onnx and vocoder_short.onnx, vocoder.json (which kind, why), source.npz and statistics.npz.
 
     Raises:
         GraphError: the export is not the pinned one.
@@ -53,16 +55,21 @@ def build(export: bytes, vocab: dict[str, int], out: Path, say: Callable[[str], 
     np.savez(out / "source.npz", mix=mix, bias=bias)
     onnx.save(pieces["front"], str(out / "front.onnx"))
     say("  front.onnx")
-    floating = fuse_normalisation(float_convolutions(pieces["vocoder"]))
-    with np.load(RANGES_FILE) as arrays:
-        static = quantise(floating, unpack_ranges(dict(arrays)))
-    feed = _probe(pieces["front"], vocab, Excitation(mix, float(bias[0])))
+    measured = load_calibration()
+    np.savez(out / "statistics.npz", **measured.statistics)  # type: ignore[arg-type]
+    by_window = {"static": fuse_normalisation(float_convolutions(pieces["vocoder"])), "dynamic": fuse_normalisation(pieces["vocoder"])}
+    floating = with_given_statistics(by_window["static"], measured.layout)
+    by_window["static"] = quantise(by_window["static"], measured.ranges)
+    static = quantise(floating, measured.ranges)
+    dynamic = with_given_statistics(by_window["dynamic"], measured.layout)
+    feed = _probe(pieces["front"], vocab, Excitation(mix, float(bias[0]))) | {INPUT: measured.statistics[_PROBE_VOICE]}
     reference = _try(floating, feed)
-    trials = {"static": _try(static, feed), "dynamic": _try(pieces["vocoder"], feed)}
+    trials = {"static": _try(static, feed), "dynamic": _try(dynamic, feed)}
     distance = {kind: log_mel_distance(reference.wave, trial.wave, 24_000) for kind, trial in trials.items()}
     take_static = distance["static"] <= _LARGEST_DISTANCE_DB and trials["static"].seconds < trials["dynamic"].seconds
     kind = "static" if take_static else "dynamic"
-    onnx.save(static if take_static else pieces["vocoder"], str(out / "vocoder.onnx"))
+    onnx.save(static if take_static else dynamic, str(out / "vocoder.onnx"))
+    onnx.save(by_window[kind], str(out / "vocoder_short.onnx"))
     seconds = reference.wave.size / 24_000
     report = {
         "kind": kind,
