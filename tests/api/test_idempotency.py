@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.utils import timezone
 from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory, force_authenticate
@@ -14,6 +16,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from lumihost.api.idempotency import Idempotent, forget_old_answers
 from lumihost.api.models import IdempotentRequest
 from lumihost.core import clock
+from lumihost.core.models import Outbox
 from lumihost.core.problems import Conflict
 from lumihost.knowledge.models import Product
 from tenants.context import scope, scopes_disabled
@@ -135,3 +138,23 @@ def test_a_key_is_forgotten_after_a_day(two_tenants: TwoTenants) -> None:
         assert forget_old_answers() == 1
     with scopes_disabled("the test counts what is left"):
         assert IdempotentRequest.objects.count() == 0
+
+
+def test_the_sweep_drops_what_is_over_and_nothing_else(two_tenants: TwoTenants, capsys: pytest.CaptureFixture[str]) -> None:
+    now = timezone.now()
+    send(two_tenants.b, "fresh", "1")
+    with clock.running(lambda: now - timedelta(days=2)):
+        send(two_tenants.b, "old", "2")
+    Outbox.objects.create(topic="t", payload={}, done_at=now - timedelta(days=8))
+    Outbox.objects.create(topic="t", payload={}, done_at=now)
+    Outbox.objects.create(topic="t", payload={}, created_at=now - timedelta(days=99), available_at=now - timedelta(days=99))
+    for name, expires in (("old", now - timedelta(hours=1)), ("fresh", now + timedelta(hours=1))):
+        Session.objects.create(session_key=name, session_data="", expire_date=expires)
+
+    call_command("sweep")
+
+    assert capsys.readouterr().out.strip() == "dropped 1 sign-ins, 1 answers, 1 messages"
+    with scopes_disabled("the test looks at what is left"):
+        assert list(IdempotentRequest.objects.values_list("key", flat=True)) == ["fresh"]
+    assert Outbox.objects.count() == 2
+    assert [s.session_key for s in Session.objects.all()] == ["fresh"]

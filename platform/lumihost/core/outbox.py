@@ -67,3 +67,8 @@ def deliver(handlers: Mapping[str, Handler], *, limit: int = 100) -> int:
             Outbox.objects.filter(pk=message.pk).update(done_at=clock.now(), attempts=message.attempts + 1)
             delivered += 1
     return delivered
+
+
+def forget_delivered(older_than: timedelta) -> int:
+    """Delete messages delivered longer ago than ``older_than``; returns how many. Undelivered ones are never deleted."""
+    return Outbox.objects.filter(done_at__lt=clock.now() - older_than).delete()[0]
