@@ -20,9 +20,10 @@ MAX_WAITING = 64
 MAX_AGE_MS = 60_000
 """A comment the platform stamped longer ago than this is a replay, not a question."""
 WAIT_LIMIT_MS = 90_000
-RECENT_MS = 120_000
-"""A meaning answered this recently is not answered again unless many ask."""
-SAME_TEXT_MS = 60_000
+QUIET_MS = 8_000
+SOCIAL_QUIET_MS = 45_000
+"""For so long after an answer its meaning is not answered again (greetings are answered once in a while)."""
+SAME_TEXT_MS = 8_000
 VIEWER_BURST = 5
 VIEWER_REFILL_MS = 2_000
 MAX_VIEWERS = 4_096
@@ -177,8 +178,8 @@ class Inbox:
             self._report(event, "merged", "same question", "")
             return Verdict("merged", "same question")
         answered_ms = self._answered.get(key)
-        social_gap = RECENT_MS if intent in SOCIAL else RECENT_MS // 4
-        if answered_ms is not None and now_ms - answered_ms < social_gap and viewer_is_not_alone(intent):
+        quiet_ms = SOCIAL_QUIET_MS if intent in SOCIAL else QUIET_MS
+        if answered_ms is not None and now_ms - answered_ms < quiet_ms:
             return self._drop(event, "answered a moment ago")
         question = Question(
             event, understood, key, now_ms, received_ns or time.monotonic_ns(), {viewer},
@@ -229,7 +230,7 @@ class Inbox:
         self._said[key] = now_ms
         if len(self._said) > MAX_VIEWERS:
             self._said.popitem(last=False)
-        return before is not None and now_ms - before < SAME_TEXT_MS // 4
+        return before is not None and now_ms - before < SAME_TEXT_MS
 
     def _is_newcomer(self, viewer: str) -> bool:
         new = viewer not in self._seen_viewers
@@ -273,7 +274,8 @@ class Inbox:
     def _score(self, question: Question, now_ms: int, card: str | None) -> float:
         understood = question.understanding
         age_s = max(0, now_ms - question.first_ms) / 1000
-        score = WEIGHT.get(understood.intent, 0.3) * math.log2(1 + len(question.viewers)) * math.exp(-age_s / 60)
+        crowd = 1.0 if understood.intent in SOCIAL else math.log2(1 + len(question.viewers))
+        score = WEIGHT.get(understood.intent, 0.3) * crowd * math.exp(-age_s / 60)
         if card is not None and understood.product_id in (None, card):
             score *= 1.3
         return score + 0.5 * question.paid + 0.3 * question.buyer + 0.1 * question.newcomer
@@ -307,7 +309,3 @@ class Inbox:
                 del self._waiting[key]
                 self._drop(question.comment, "waited too long")
 
-
-def viewer_is_not_alone(intent: Intent) -> bool:
-    """Whether a repeat of a fresh answer may be withheld: social lines always, questions only for a short while."""
-    return intent is not Intent.COMPLAINT

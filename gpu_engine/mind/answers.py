@@ -26,7 +26,8 @@ Behaviour = Literal["answer", "check_with_shop", "decline"]
 MAX_VALUE_CHARS = 140
 MAX_VALUE_CHARS_EN = 280
 FAQ_SURE = 0.55
-FAQ_LIKELY = 0.3
+FAQ_OWN = 0.3
+FAQ_LIKELY = 0.42
 MARGIN_SURE = 0.02
 MARGIN_LIKELY = 0.006
 
@@ -141,7 +142,10 @@ class Answerer:
                 draft.say("complaint")
                 draft.needs_human = True
             case Intent.IDENTITY | Intent.GREETING | Intent.THANKS | Intent.CHITCHAT:
-                draft.say(str(asked.intent))
+                if asked.intent is Intent.CHITCHAT:
+                    draft.decline("chitchat")
+                else:
+                    draft.say(str(asked.intent))
         for intent in asked.also:
             if intent is Intent.PRICE and products:
                 self._price(draft, products)
@@ -366,7 +370,7 @@ class Answerer:
         if not draft.asked.text or not found:
             return False
         best = found[0]
-        if own and best.card.product_id is None:
+        if own and (best.card.product_id is None or best.lexical < FAQ_OWN):
             return False
         if not (_is_sure(best, found) if sure else _is_likely(best)):
             return False
@@ -385,7 +389,7 @@ def _is_sure(best: Match, found: list[Match]) -> bool:
 
 
 def _is_likely(best: Match) -> bool:
-    return best.lexical >= 0.42 or (best.lexical >= 0.22 and best.margin >= MARGIN_LIKELY)
+    return best.lexical >= FAQ_LIKELY or (best.lexical >= 0.2 and best.margin >= MARGIN_SURE)
 
 
 class _Draft:

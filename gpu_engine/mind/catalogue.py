@@ -266,6 +266,8 @@ class Catalogue:
         """What remains of a question once known words are taken out, if it can name a thing we do not have; else ''."""
         if _CJK_RUN.search(rest):
             return self._unknown_chinese(rest)
+        for _, en in lexicon.ATTRIBUTES.values():
+            rest = re.sub(rf"(?<![a-z])(?:{en})", " ", rest)
         left = [w for w in _WORD.findall(rest) if len(w) > 2 and w not in self._all_words and stem(w) not in self._all_words]
         return " ".join(left)
 

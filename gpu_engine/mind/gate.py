@@ -54,6 +54,10 @@ _TERMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("price_match", re.compile(r"保价|价保|price (?:match|protection)", re.IGNORECASE)),
     ("interest_free", re.compile(r"免息|interest[- ]free", re.IGNORECASE)),
 )
+_SHOP_TALK = re.compile(
+    r"满|包邮|运费|邮费|免邮|起送|以上|减|补差|保价|赔|over|from|above|below|under|otherwise|shipping|postage|delivery|freight|charge|fee|refund",
+    re.IGNORECASE,
+)
 _MAX_CHARS = 600
 
 
@@ -125,8 +129,9 @@ class Gate:
         """Replace the facts; from here on only the new ones pass."""
         self._knowledge = knowledge
         self._shop = _Allowed()
-        self._shop.read(_texts(knowledge.shipping, knowledge.after_sales, knowledge.shop_name))
-        self._shop.read(t for f in knowledge.faq if f.product_id is None for t in _texts(f.answer))
+        self._shop_texts = _texts(knowledge.shipping, knowledge.after_sales, knowledge.shop_name)
+        self._shop_texts += [t for f in knowledge.faq if f.product_id is None for t in _texts(f.answer)]
+        self._shop.read(self._shop_texts)
         self._products: dict[str, _Allowed] = {}
         self._promotions: dict[str, _Allowed] = {}
         self._names: list[tuple[str, str]] = []
@@ -176,7 +181,7 @@ class Gate:
         findings += [Finding(h.rule, h.word, h.span, "blocked") for h in find_forbidden(clean)]
         scope = self._scope(clean, product_ids, now)
         for quantity in find_quantities(clean):
-            if not any(a.permits(quantity) for a in scope):
+            if not self._is_fact(quantity, clean, scope):
                 findings.append(Finding(f"unsupported_{quantity.kind}", quantity.text, quantity.span, "blocked"))
         for name, pattern in _TERMS:
             match = pattern.search(clean)
@@ -185,6 +190,18 @@ class Gate:
         findings += self._promises(clean, scope, product_ids, now)
         blocked = any(f.action == "blocked" for f in findings)
         return Verdict(not blocked, "" if blocked else clean, tuple(findings))
+
+    def _is_fact(self, quantity: Quantity, text: str, scope: list[_Allowed]) -> bool:
+        """True for a figure of the products meant; the shop's own amounts (free shipping over …) only where that is the talk."""
+        if any(a.permits(quantity) for a in scope if a is not self._shop):
+            return True
+        if not self._shop.permits(quantity):
+            return False
+        if quantity.kind is not QuantityKind.MONEY:
+            return True
+        start, end = quantity.span
+        quoted = text[max(0, start - 10) : end + 3]
+        return any(quoted in t for t in self._shop_texts) or _SHOP_TALK.search(text[max(0, start - 14) : end + 14]) is not None
 
     def _redact(self, text: str, findings: list[Finding]) -> str:
         clean = text

@@ -119,11 +119,11 @@ _IDENTITY = _any(
     r"are you (?:a |an )?(?:real|human|ai|robot|bot|machine|person|virtual|fake|digital|recorded|alive|live)|real (?:person|human)|(?:is this|is it|is she|is he) (?:a |an )?(?:ai|bot|robot|real|recorded|recording|human|digital)|who are you|what are you\b|your name|am i talking to|is the host (?:real|ai|human|a )",
 )
 _COMPLAINT = _any(
-    r"投诉|差评|骗人|骗子|假货|上当|坑人|坑爹|太差|质量(?:太|好|真|很)?差|不好用|难用|生锈|(?:用|买|穿)了?.{0,5}就(?:坏|裂|断|掉|漏|破|不)|根本(?:不|没)|一点(?:都|也)不|垃圾|失望|举报|态度(?:差|不好)|没人(?:理|管|处理)|不处理|不给退|虚假宣传|货不对板|货不对版|色差(?:太|很)大|再也不|后悔买|后悔了|黑店|无良|被骗|维权|12315|没用完就",
-    r"scam\w*|fraud|rip[- ]?off|terrible|awful|worst|horrible|disappoint\w*|fake (?:product|goods|one)|complain\w*|never (?:buy|again|ordering)|bad (?:quality|service|experience)|poor quality|waste of money|report (?:you|this)|false advertising|misleading|lied|cheated|unacceptable|ridiculous|garbage|trash",
+    r"没人回|不回复|联系不上|一直不|太慢了|等了.{0,4}(?:天|周|久)|跟描述不|和描述不|与描述不|描述不符|跟图片不|和图片不|不一样|起球了|掉毛|气死|无语|什么破|破东西|太烂|烂货|生气|投诉|差评|骗人|骗子|假货|上当|坑人|坑爹|太差|质量(?:太|好|真|很)?差|不好用|难用|生锈|(?:用|买|穿)了?.{0,5}就(?:坏|裂|断|掉|漏|破|不)|根本(?:不|没)|一点(?:都|也)不|垃圾|失望|举报|态度(?:差|不好)|没人(?:理|管|处理)|不处理|不给退|虚假宣传|货不对板|货不对版|色差(?:太|很)大|再也不|后悔买|后悔了|黑店|无良|被骗|维权|12315|没用完就",
+    r"not happy|unhappy|upset|angry|annoy\w*|ripped off|useless|junk\b|cheaply made|fell apart|nobody (?:replies|answers|responds)|no (?:one|reply|response)|still waiting|ignored me|scam\w*|fraud|rip[- ]?off|terrible|awful|worst|horrible|disappoint\w*|fake (?:product|goods|one)|complain\w*|never (?:buy|again|ordering)|bad (?:quality|service|experience)|poor quality|waste of money|report (?:you|this)|false advertising|misleading|lied|cheated|unacceptable|ridiculous|garbage|trash",
 )
 _AFTER_SALES = _any(
-    r"退货|退款|退换|换货|能退|可以退|可退|包退|包换|能换|可以换|怎么退|怎么换|退了|退钱|退回|七天|7天|无理由|售后|坏了|坏的|破了|破损|碎了|漏了|漏水|漏液|少发|发错|少了|缺件|有问题怎么|质量问题|不合适(?:怎么|能|可以)|不满意|用不了|不能用|开不了机|不亮|不工作|没反应|瑕疵|划痕|裂了|裂开|断了|掉了|不想要|不喜欢|买错|拍错|反悔|取消订单|能不能退|换吗|退吗|拆了|拆封|开封|补发|赔|开线|脱线|发票|"
+    r"退货|退款|不合身|大了|小了|买小了|买大了|太大|太小|后悔|不满意|七天|几天能退|多久能退|退换货|退吗|能退|可退|退换|换货|能退|可以退|可退|包退|包换|能换|可以换|怎么退|怎么换|退了|退钱|退回|七天|7天|无理由|售后|坏了|坏的|破了|破损|碎了|漏了|漏水|漏液|少发|发错|少了|缺件|有问题怎么|质量问题|不合适(?:怎么|能|可以)|不满意|用不了|不能用|开不了机|不亮|不工作|没反应|瑕疵|划痕|裂了|裂开|断了|掉了|不想要|不喜欢|买错|拍错|反悔|取消订单|能不能退|换吗|退吗|拆了|拆封|开封|补发|赔|开线|脱线|发票|"
     r"订单.{0,6}(?:查|呢|没|不|状态)|查(?:一下)?(?:我的)?(?:订单|物流|快递)|怎么还没(?:到|发)|还没(?:收到|发货|到货|到呢|到啊)|没收到|几天了|物流(?:不动|没更新|停)|催(?:一下|发货|单)|客服",
     r"\breturns?\b|returned|returning|refund\w*|exchange[ds]?\b|after[- ]sales|broken|broke|damaged|defect\w*|doesn'?t work|not working|stopped working|missing (?:part|item|piece)|wrong (?:item|size|colou?r|product|one)|leak(?:s|ing|ed)\b|cracked|haven'?t (?:received|arrived)|not (?:arrived|received)|hasn'?t (?:arrived|shipped|come)|never (?:arrived|received|came)|where(?:'s| is) my (?:order|package|parcel|item)|my order|track(?:ing)?\b|customer service|replacement|faulty|money back|send (?:it|this) back|don'?t like it|invoice|repair",
 )
@@ -133,7 +133,7 @@ _COMPARE = _any(
 )
 _PROMOTION = _any(
     r"优惠|活动|打折|折扣|几折|满减|券|红包|赠品|送什么|有送|送不送|有没有送|赠送|买.{1,3}送|秒杀|福利|促销|能便宜|便宜点|便宜些|便宜吗|再便宜|少点|砍价|讲价|还价|最低(?:多少|价)|送点|送的|附赠|有赠|好处|力度|能减|减多少|省多少|羊毛|半价|搞活|叠加|满\d|双十一|双11|618|满多少|拼团|团购|会员价|立减|返现|补贴",
-    r"discount\w*|coupons?|promo\w*|\bsale\b|\bdeals?\b|special offer|\boffers?\b|any off\b|% off|percent off|cheaper|lower (?:the )?price|bargain|free gift|gift with|any gifts?\b|freebies?|bundle|buy (?:one|two|1|2)|voucher|black friday|best price|price (?:drop|reduction)|on sale",
+    r"any (?:\w+ )?(?:deal|promo|offer|special)s?|knock .{0,8}off|on offer|discount\w*|coupons?|promo\w*|\bsale\b|\bdeals?\b|special offer|\boffers?\b|any off\b|% off|percent off|cheaper|lower (?:the )?price|bargain|free gift|gift with|any gifts?\b|freebies?|bundle|buy (?:one|two|1|2)|voucher|black friday|best price|price (?:drop|reduction)|on sale",
 )
 _PRICE = _any(
     r"多少钱|多钱|价格|价钱|什么价|啥价|价位|怎么卖|卖多少|售价|几块|几元|多少元|多少块|多少一(?:个|件|瓶|盒|支|套|双|条|台|只|包|斤|箱|袋|片|张|把|份|杯)|一(?:个|件|瓶|盒|支|套|双|条|台|只|包|箱|袋|片|张|把|份|杯)多少|报价|报个价|报下价|到手|几钱|几个钱|"
@@ -148,8 +148,8 @@ _STOCK = _any(
     r"in stock|out of stock|\bstock\b|available|availability|sold out|how many (?:are |do you have |have you got |of (?:them|these) )?(?:left|remain\w*|in stock|available)|how many (?:\w+ ){0,4}(?:left|remain\w*|in stock|available|do you have|have you got)|can i still (?:get|buy|order)|still (?:get|buy|order) (?:it|this|one)|(?:got|have) any\b|any (?:left|more left)|still have|do you still|run out|restock\w*|remaining|left\?*$|(?:are|is) there any left",
 )
 _SHIPPING = _any(
-    r"包邮|运费|邮费|免邮|快递|物流|发货|什么时候发|几天到|多久到|多久能到|几天能到|几天收到|多久发|几号到|什么时候到|能到|哪里发|从哪(?:里|儿)?发|发什么快递|顺丰|圆通|中通|韵达|京东快递|邮政|配送|送货|寄到|寄到|偏远|新疆|西藏|内蒙|海外|国际|香港|台湾|澳门|发到|送到|今天发|当天发|现在拍.{0,6}发|预售|运费险|自提|港澳台|送上门",
-    r"shipp\w*|\bship\b|ships|deliver\w*|arriv\w*|postage|courier|express|freight|when will (?:it|i|my)|how (?:long|many days|fast|soon).{0,24}(?:arrive|take|get|deliver|ship|come|reach|receive)|overseas|international|dispatch\w*|send (?:it )?to|customs|same[- ]day|next[- ]day|pick ?up|p\.?o\.? box",
+    r"包邮|运费|邮费|免邮|快递|物流|发货|什么时候发|几天到|多久到|多久能到|几天能到|几天收到|多久发|几号到|什么时候到|能到|哪里发|从哪(?:里|儿)?发|发什么快递|顺丰|圆通|中通|韵达|京东快递|邮政|配送|送货|寄到|寄到|偏远|新疆|西藏|内蒙|海外|国际|香港|台湾|澳门|发到|送到|今天发|当天发|现在拍.{0,6}发|预售|运费险|寄|邮到|邮去|到货|收到货|送到|(?:今天|明天|后天|几天).{0,3}(?:到|收|发)|哪个仓|仓库|杭州|同城|急用|加急|几时到|自提|港澳台|送上门",
+    r"how (?:long|soon|fast|quick\w*) (?:till|until|before|for it|to get)|get (?:it|here) by|by (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next week|christmas)|which carrier|shipp\w*|\bship\b|ships|deliver\w*|arriv\w*|postage|courier|express|freight|when will (?:it|i|my)|how (?:long|many days|fast|soon).{0,24}(?:arrive|take|get|deliver|ship|come|reach|receive)|overseas|international|dispatch\w*|send (?:it )?to|customs|same[- ]day|next[- ]day|pick ?up|p\.?o\.? box",
 )
 _RECOMMEND = _any(
     r"推荐|哪个(?:适合|合适)|哪款(?:适合|合适)|选什么|买什么|送(?:什么|啥)好|送(?:女朋友|男朋友|妈妈|爸爸|老人|长辈|朋友|同事|领导|孩子|老师|客户|对象|婆婆)|有什么(?:适合|好物|好用|好吃)|适合.{1,10}的(?:有|吗)|有没有适合|有什么推荐|给.{1,6}买|爆款|卖得好|热门|主打|都有什么|有哪些(?:商品|产品|东西|款)|卖什么|卖啥|卖的什么|有什么卖|有什么产品|有什么商品|想买个|想买一",

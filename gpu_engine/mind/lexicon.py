@@ -96,6 +96,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "room": (r"多大的?(?:房间|屋|卧室|客厅)|多少平|几平|适用面积|房间|卧室|客厅", r"rooms?|bedroom|square"),
     "shading": (r"遮光|透光|挡光|全遮", r"black ?out|shad(?:e|ing)|block\w* (?:the )?light|light block\w*"),
     "brewing": (r"怎么泡|冲泡|泡茶|水温|多少度水|泡几次|泡多久", r"brew\w*|steep\w*|infus\w*|water temperature"),
+    "scent": (r"味道|香味|香型|什么味|香吗|气味|刺鼻", r"scents?|smell\w*|fragran\w*"),
     "selling_points": (r"特点|优点|卖点|好在哪|亮点|优势|有什么用|功能|作用|效果|有什么好|介绍一下|介绍下|讲讲|说说|详细说|详细介绍|质量怎么样|质量好|质量如何|怎么样", r"features?|what(?:'s| is) (?:so )?(?:good|special)|benefits?|advantages?|tell me (?:more )?about|what does (?:it|this) do|introduce|describe|any good|quality"),
 }
 """Canonical attribute -> (Chinese pattern, English pattern). Earlier entries win ties."""
@@ -119,6 +120,7 @@ ATTRIBUTE_KEYS: dict[str, tuple[str, ...]] = {
     "care": ("care", "washing", "wash", "cleaning", "maintenance", "care_instructions", "dishwasher", "dishwasher_safe", "machine_wash", "washable"),
     "shelf_life": ("shelf_life", "expiry", "expiration", "best_before", "shelf", "validity"),
     "storage": ("storage", "store", "storing", "storage_conditions", "keeping"),
+    "scent": ("scent", "fragrance", "aroma", "smell", "flavor"),
     "shading": ("shading", "blackout", "light_blocking"),
     "brewing": ("brewing", "usage"),
     "usage": ("usage", "how_to_use", "use", "directions", "instructions", "brewing", "dosage", "installation", "application", "frequency", "cooking"),
@@ -155,7 +157,7 @@ ATTRIBUTE_NAMES: dict[str, tuple[str, str]] = {
     "compatibility": ("兼容性", "compatibility"), "certification": ("认证", "certification"), "package": ("包装内容", "what's included"),
     "audience": ("适用人群", "who it suits"), "brand": ("品牌", "brand"), "model": ("款式", "model"), "thickness": ("厚度", "thickness"),
     "season": ("适用季节", "season"), "spf": ("防晒指数", "sun protection"), "modes": ("模式", "modes"), "speed": ("转速", "speed"), "range": ("使用范围", "range"),
-    "brightness": ("亮度", "brightness"), "load": ("承重", "load"), "hair": ("适用发质", "hair type"), "room": ("适用面积", "room size"), "shading": ("遮光", "shading"), "brewing": ("冲泡方法", "brewing"),
+    "brightness": ("亮度", "brightness"), "load": ("承重", "load"), "hair": ("适用发质", "hair type"), "room": ("适用面积", "room size"), "shading": ("遮光", "shading"), "scent": ("香味", "scent"), "brewing": ("冲泡方法", "brewing"),
 }  # fmt: skip
 """Canonical attribute -> how the host calls it in (Chinese, English)."""
 

@@ -109,6 +109,6 @@ class Reader:
         if thing and base.intent is Intent.UNKNOWN and not base.pointing:
             unknown = not self.catalogue.knows(thing) and self.catalogue.unknown_thing(thing)
             return replace(base, unknown_product=True) if unknown else base
-        if base.pointing or base.intent is Intent.UNKNOWN:
+        if base.pointing or base.intent not in (Intent.PRICE, Intent.STOCK):
             return base
         return replace(base, unknown_product=True) if self.catalogue.unknown_thing(named.rest) else base

@@ -112,6 +112,9 @@ class KnowledgeIndex:
         count = max(1, len(self.cards))
         self._idf = {t: math.log(1 + (count - n + 0.5) / (n + 0.5)) for t, n in holders.items()}
         self._unseen_idf = math.log(1 + count)
+        self._names = {
+            p.id: frozenset(t for n in (p.title.zh, p.title.en, *p.aliases) for t in tokens(n)) for p in knowledge.products
+        }
         self._length = sum(sum(b.values()) for b in self._bags) / count or 1.0
         self._dense_row: dict[int, int] = {}
         self._asked: dict[str, NDArray[np.float32]] = {}
@@ -172,7 +175,8 @@ class KnowledgeIndex:
         self, question: str, *, product_id: str | None = None, kinds: tuple[str, ...] = ("faq",), limit: int = 5
     ) -> list[Match]:
         """Best cards for a question: those of ``product_id`` and of the whole shop (``None``: of the whole shop only)."""
-        asked = Counter(_terms(fold(question)))
+        names = self._names.get(product_id, frozenset()) if product_id else frozenset()
+        asked = Counter(t for t in _terms(fold(question)) if t not in names) or Counter(_terms(fold(question)))
         wanted = [
             i for i, c in enumerate(self.cards) if c.kind in kinds and (c.product_id is None or c.product_id == product_id)
         ]
@@ -192,7 +196,7 @@ class KnowledgeIndex:
             bm25 = self._bm25(asked, i)
             best_bm25 = max(best_bm25, bm25)
             covered = sum(self._idf.get(t, 0.0) for t in asked if t in self._bags[i]) / total
-            rough.append((i, bm25, self._evidence(asked, covered, i)))
+            rough.append((i, bm25, self._evidence(asked, covered, i, names)))
         for i, bm25, covered in rough:
             cosine = by_key.get(self.cards[i].key, 0.0)
             rival = max((c for key, c in by_key.items() if key != self.cards[i].key), default=cosine)
@@ -207,9 +211,9 @@ class KnowledgeIndex:
         norm = _K1 * (1 - _B + _B * sum(bag.values()) / self._length)
         return sum(self._idf.get(t, 0.0) * bag[t] * (_K1 + 1) / (bag[t] + norm) for t in asked if t in bag)
 
-    def _evidence(self, asked: Counter[str], covered: float, i: int) -> float:
+    def _evidence(self, asked: Counter[str], covered: float, i: int, names: frozenset[str]) -> float:
         """How far the question is the card's own question: what it shares with it both ways, helped by the answer's words."""
-        terms = self._question_bags[i]
+        terms = self._question_bags[i] - names
         both = sum(self._idf.get(t, self._unseen_idf) for t in asked if t in terms)
         asked_all = sum(self._idf.get(t, self._unseen_idf) for t in asked) or 1.0
         card_all = sum(self._idf.get(t, self._unseen_idf) for t in terms) or 1.0

