@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -19,9 +21,15 @@ from tenants.testing.tenants import TwoTenants, make_two_tenants
 from tests.fakes.live_rows import assigned, make_node, token_of
 from workers.contracts import node as wire
 
+_open: list[Socket] = []
+
 
 class Socket(WebsocketCommunicator):
-    """A connection with our few habits."""
+    """A connection with our few habits; ended with its test."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _open.append(self)
 
     async def expect(self, kind: str, *, skip: int = 20) -> dict[str, Any]:
         """The next message of this type; others are passed over."""
@@ -72,7 +80,9 @@ async def console_socket(user: Any, tenant: Tenant, *, origin: bytes = b"http://
 
     from lumihost.realtime.console import ConsoleConsumer
 
-    socket = Socket(ConsoleConsumer.as_asgi(), f"/ws/console/{tenant.pk}/", headers=[(b"origin", origin)])
+    socket = Socket(
+        ConsoleConsumer.as_asgi(), f"/ws/console/{tenant.pk}/", headers=[(b"origin", origin), (b"host", b"testserver")]
+    )
     socket.scope["user"] = user or AnonymousUser()
     socket.scope["url_route"] = {"args": (), "kwargs": {"tenant_id": tenant.pk}}
     connected, _ = await socket.connect()
@@ -85,6 +95,9 @@ async def tenants(transactional_db: None) -> AsyncIterator[TwoTenants]:
     """Two tenants, and no leftovers of another test's loop."""
     channel_layers.backends.clear()
     yield await database_sync_to_async(make_two_tenants)()
+    while _open:
+        with contextlib.suppress(TimeoutError, asyncio.CancelledError):
+            await _open.pop().disconnect()
     await flusher.stop()
 
 

@@ -54,17 +54,8 @@ async def test_nobody_and_strangers_are_shown_the_door(tenants: TwoTenants) -> N
 
 
 async def test_a_console_from_another_site_is_refused(tenants: TwoTenants) -> None:
-    from channels.testing import WebsocketCommunicator
-
-    from lumihost.config.asgi import application
-
-    socket = WebsocketCommunicator(
-        application,
-        f"/ws/console/{tenants.a.tenant.pk}/",
-        headers=[(b"origin", b"https://evil.example"), (b"host", b"testserver")],
-    )
-    connected, _ = await socket.connect()
-    assert not connected
+    socket = await console_socket(tenants.a.owner, tenants.a.tenant, origin=b"https://evil.example")
+    assert await socket.closed_with() == 4403
 
 
 async def test_hello_gives_the_session_and_its_past_in_order(tenants: TwoTenants, session: LiveSession) -> None:
