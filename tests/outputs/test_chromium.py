@@ -96,7 +96,7 @@ async def test_chromium_plays_h264_and_opus_in_sync_and_a_closed_page_frees_its_
         assert stats["frames"] > 0
         assert stats["lost"] == 0
         assert stats["energy"] > 0
-        assert stats["first_frame_ms"] < 2_000
+        assert stats["first_frame_ms"] < 4_000
         assert abs(statistics.median(offsets_ms)) <= 40
         # When the tab is gone, Then its place is free.
         await page.close()

@@ -80,7 +80,7 @@ async def test_a_peer_that_hangs_harms_nobody_else(manner: Manner) -> None:
     assert len(taken) >= 25
     assert good.connections == 1
     assert not [drop for drop in feed.notes.drops if drop[0] == "good"]
-    assert feed.latest_s < 0.5
+    assert feed.latest_s < 0.9
     assert bad.connections >= 2
     details = [detail for name, state, detail in feed.notes.states if name == "bad" and state == "retrying"]
     assert "s3cretkey" not in str(feed.notes.states)
