@@ -44,7 +44,7 @@ export const PERMISSIONS = [
 
 export function authSession(permissions = PERMISSIONS): AuthSession {
   return {
-    user: { id: "usr_1", email: "demo@lumihost.example", name: "" },
+    user: { id: "usr_1", email: "demo@lumihost.example", name: "", language: "zh" },
     csrf_token: "token",
     memberships: [
       {
@@ -100,6 +100,8 @@ export function show(): Show {
     voice_en: "af_heart",
     speed: 1,
     loop: true,
+    created_at: "2026-12-01T12:00:00Z",
+    updated_at: "2026-12-01T12:00:00Z",
     segments: [segment("s1", "开场白"), segment("s2", "保温杯")].map((s) => ({ ...s, lines: [] })),
   };
 }

@@ -14,7 +14,7 @@ const session = (over: Partial<Session>): Session => ({
   node: null,
   cursor: null,
   record: true,
-  requested_at: null,
+  requested_at: "2026-12-01T12:00:00Z",
   started_at: null,
   ended_at: null,
   end_reason: "",

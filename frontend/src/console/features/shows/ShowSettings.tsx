@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Checkbox, Input, InputNumber, Select } from "antd";
 import { request } from "../../../shared/api/client";
-import type { Lang, Page, Stock } from "../../../shared/api/contract";
+import type { Avatar, Lang, Page, Voice } from "../../../shared/api/contract";
 import { keys } from "../../../shared/api/keys";
 import { useWorkspace } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
@@ -118,10 +118,10 @@ function StockSelect({
   const { tenant, path } = useWorkspace();
   const stock = useQuery({
     queryKey: keys.stock(tenant.id, what),
-    queryFn: async () => (await request<Page<Stock>>(path(`/${what}`))).items,
+    queryFn: async () => (await request<Page<Avatar | Voice>>(path(`/${what}`))).items,
     staleTime: 10 * 60_000,
   });
-  const fitting = (stock.data ?? []).filter((item) => !language || item.language === language);
+  const fitting = (stock.data ?? []).filter((item) => !language || ("language" in item && item.language === language));
   const options = fitting.map((item) => ({ value: item.id, label: item.name[lang] || item.name.zh || item.id }));
   if (!options.some((option) => option.value === value)) options.unshift({ value, label: value });
   return (
