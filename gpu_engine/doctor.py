@@ -80,10 +80,10 @@ def _disk() -> Finding:
 
 
 def _models() -> Finding:
-    from gpu_engine.models import ModelError, open_models
+    from gpu_engine.models import ModelError, require_kokoro
 
     try:
-        models = open_models()
+        models = require_kokoro()
     except ModelError as error:
         return _finding("speech model", "fail", str(error), "run `.venv/bin/python -m gpu_engine.models prepare`")
     return _finding("speech model", "ok", str(models))
