@@ -14,6 +14,11 @@ from gpu_engine.avatar.sheet import contact_sheet
 from gpu_engine.motion.vocabulary import WEIGHT_COUNT
 
 
+def say(line: str) -> None:
+    """Write a line of the answer."""
+    sys.stdout.write(line + "\n")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.avatar", description=__doc__)
@@ -29,18 +34,21 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if args.command == "sheet":
             image = contact_sheet(load_pack(args.pack), height=args.height, tile=args.tile)
-            if not cv2.imwrite(str(args.out), image, [cv2.IMWRITE_JPEG_QUALITY, 88]):
+            quality = [cv2.IMWRITE_JPEG_QUALITY, 88] if args.out.suffix.lower() in (".jpg", ".jpeg") else []
+            if not cv2.imwrite(str(args.out), image, quality):
                 raise AvatarError(f"{args.out} could not be written")
-            print(f"{args.out}: {image.shape[1]}x{image.shape[0]}")
+            say(f"{args.out}: {image.shape[1]}x{image.shape[0]}")
         else:
             pack = load_pack(args.packdir)
             size = sum(entry["bytes"] for entry in pack.manifest["files"].values())
-            print(
-                f"{pack.name}: version {pack.version}, {len(pack.rest)} vertices, {len(pack.tris)} triangles, "
-                f"{len(pack.manifest['units'])} units for {WEIGHT_COUNT} weights, {len(pack.plates)} plates, {size / 1e6:.2f} MB: valid"
+            say(
+                f"{pack.name}: version {pack.version}, valid: "
+                f"{len(pack.rest)} vertices, {len(pack.tris)} triangles, "
+                f"{len(pack.manifest['units'])} units for {WEIGHT_COUNT} weights, "
+                f"{len(pack.plates)} plates, {size / 1e6:.1f} MB"
             )
     except AvatarError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar import raster
-from gpu_engine.avatar.pack import AvatarPack, Framing, Plate
+from gpu_engine.avatar.layers import PlateLayer
+from gpu_engine.avatar.pack import AvatarPack, Framing
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHT_COUNT, WEIGHT_INDEX, MotionFrame, rest_frame
 
@@ -44,53 +45,17 @@ def limited(q: F32, limit_deg: float) -> F32:
     return np.array([*(axis * np.sin(limit / 2)), np.cos(limit / 2)], np.float32)
 
 
-class _Layer:
-    """A plate at output scale with its grid buffers."""
-
-    def __init__(self, plate: Plate, scale: float, tx: float, ty: float, camera_eye: tuple[float, float, float], lens0: F32) -> None:
-        x0, y0, x1, y1 = plate.box
-        width, height = max(2, round((x1 - x0) * scale)), max(2, round((y1 - y0) * scale))
-        how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-        image = plate.image if (width, height) == (x1 - x0, y1 - y0) else cv2.resize(plate.image, (width, height), interpolation=how)
-        image[..., :3] = np.minimum(image[..., :3], image[..., 3:])
-        # A transparent rim lets bilinear sampling fade to nothing at the border instead of stopping short.
-        self.image = np.ascontiguousarray(cv2.copyMakeBorder(image, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0)), np.uint8)
-        if y1 >= 1360 - plate.cell:
-            self.image[-1] = self.image[-2]
-        self.ox, self.oy = np.float32(tx + x0 * scale), np.float32(ty + y0 * scale)
-        self.pitch = np.float32(plate.cell * scale)
-        self.kx, self.ky = np.float32(width / ((x1 - x0) * scale)), np.float32(height / ((y1 - y0) * scale))
-        rows, cols = plate.depth.shape
-        sx = self.ox + np.arange(cols, dtype=np.float32)[None, :] * self.pitch + np.zeros((rows, 1), np.float32)
-        sy = self.oy + np.arange(rows, dtype=np.float32)[:, None] * self.pitch + np.zeros((1, cols), np.float32)
-        per_px = (camera_eye[2] - plate.depth) / lens0[0]
-        self.nodes = np.ascontiguousarray(
-            np.stack([camera_eye[0] + (sx - lens0[4]) * per_px, camera_eye[1] - (sy - lens0[5]) * per_px, plate.depth, sx, sy], -1), np.float32
-        )
-        self.weights = np.ascontiguousarray(plate.weights, np.float32)
-        self.moved = np.zeros((rows, cols, 2), np.float32)
-        self.source = np.zeros((rows, cols, 2), np.float32)
-        busy = np.zeros((rows - 1, cols - 1), np.uint8)
-        alpha = plate.image[..., 3]
-        for r in range(rows - 1):
-            for c in range(cols - 1):
-                busy[r, c] = alpha[r * plate.cell : (r + 1) * plate.cell, c * plate.cell : (c + 1) * plate.cell].any()
-        # Content may move up to two cells before a skipped cell would clip it.
-        self.busy = np.ascontiguousarray(cv2.dilate(busy, np.ones((5, 5), np.uint8)))
-
-    def draw(self, joints: F32, lens: F32, canvas: NDArray[np.uint8]) -> None:
-        raster.grid_pose(self.nodes, self.weights, joints, lens, self.moved, self.source)
-        # Image has a one-pixel rim, so its origin sits one plate pixel earlier.
-        shift_x, shift_y = np.float32(1.0) / self.kx, np.float32(1.0) / self.ky
-        self.source[..., 0] += shift_x
-        self.source[..., 1] += shift_y
-        raster.warp_over(self.image, self.source, self.busy, self.ox, self.oy, self.pitch, self.pitch, self.kx, self.ky, canvas)
-
-
 class _Box:
     """A region of the face drawn at 2x2 samples: the triangles that can reach it and the vertices that bound it."""
 
-    def __init__(self, skin: NDArray[np.int32], bound: NDArray[np.int64], opaque: NDArray[np.int32], blend: NDArray[np.int32], size: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        skin: NDArray[np.int32],
+        bound: NDArray[np.int64],
+        opaque: NDArray[np.int32],
+        blend: NDArray[np.int32],
+        size: tuple[int, int],
+    ) -> None:
         self.skin, self.bound, self.opaque, self.blend = skin, bound, opaque, blend
         self.max_w, self.max_h = size
         self.colour = np.zeros((2 * size[1], 2 * size[0], 3), np.uint8)
@@ -132,25 +97,30 @@ class CpuRenderer:
         tx = round(self.width * framing.centre_x) - camera.canvas[0] / 2 * self.scale
         ty = framing.top_px * self.height / framing.height_px
         self.lens = np.array(
-            [camera.focal_px * self.scale, *camera.eye, tx + camera.principal[0] * self.scale, ty + camera.principal[1] * self.scale], np.float32
+            [
+                camera.focal_px * self.scale,
+                *camera.eye,
+                tx + camera.principal[0] * self.scale,
+                ty + camera.principal[1] * self.scale,
+            ],
+            np.float32,
         )
-        layers = {p.name: _Layer(p, self.scale, tx, ty, camera.eye, self.lens) for p in self.pack.plates}
+        layers = {p.name: PlateLayer(p, self.scale, tx, ty, camera.eye, self.lens) for p in self.pack.plates}
         self._back = [layers[n] for n in ("hair_back", "cloth_back") if n in layers]
         self._front = [layers[n] for n in ("cloth_front", "hair_front") if n in layers]
 
     def _textures(self) -> None:
         # Pre-shrunk once so that bilinear sampling neither aliases nor blurs at this size (face texels ≈ 4.5 per canvas px).
-        self._tex: dict[str, NDArray[np.uint8]] = {}
+        self._tex: dict[str, NDArray[np.uint32]] = {}
         uv = self.pack.uv.copy()
         for key, image in self.pack.textures.items():
             ratio = min(1.0, (0.62 if key == "skin" else 1.1) * max(self.scale, 0.4))
-            if ratio < 0.95:
-                image = cv2.resize(image, None, fx=ratio, fy=ratio, interpolation=cv2.INTER_AREA)
-            self._tex[key] = np.ascontiguousarray(image, np.uint8)
+            shrunk = cv2.resize(image, None, fx=ratio, fy=ratio, interpolation=cv2.INTER_AREA) if ratio < 0.95 else image
+            self._tex[key] = np.ascontiguousarray(shrunk, np.uint8).view(np.uint32)[..., 0]
             for part in self.pack.parts:
                 if part.texture == key:
                     run = slice(*part.verts)
-                    uv[run] = self.pack.uv[run] * np.array([image.shape[1], image.shape[0]], np.float32)
+                    uv[run] = self.pack.uv[run] * np.array([shrunk.shape[1], shrunk.shape[0]], np.float32)
         self._uv = np.ascontiguousarray(uv, np.float32)
 
     def _parts(self) -> None:
@@ -163,33 +133,37 @@ class CpuRenderer:
         self._eye_runs = np.array([pack.part(f"eye_{s}").verts for s in ("l", "r")], np.int64)
         self._eye_centres = np.array([eyes[s]["centre"] for s in ("l", "r")], np.float32)
         self._eye_turns = np.zeros((2, 3, 3), np.float32)
-        self._lids = [pack.part(f"lash_{s}_upper").verts[0] + np.arange(pack.manifest.get("lash_columns", 26)) for s in ("l", "r")]
-        reach = np.abs(pack.morph_delta).max()
+        self._lids = [
+            pack.part(f"lash_{s}_upper").verts[0] + np.arange(pack.manifest.get("lash_columns", 26)) for s in ("l", "r")
+        ]
         self._boxes: list[_Box] = []
+        covered = np.zeros(len(self._skin), bool)
+        corner = rest[tris[self._skin]][..., :2]
         skin_rest = rest[skin.verts[0] : skin.verts[1]]
 
-        def box(name: str, low: F32, high: F32, opaque: list[str], blend: list[str]) -> _Box:
+        def box(low: F32, high: F32, opaque: list[str], blend: list[str]) -> _Box:
             inside = ((skin_rest[:, :2] > low[:2]) & (skin_rest[:, :2] < high[:2])).all(1) & (skin_rest[:, 2] > low[2])
             bound = np.nonzero(inside)[0].astype(np.int64)
-            wide_low, wide_high = low[:2] - (high - low)[:2] * 0.6, high[:2] + (high - low)[:2] * 0.6
-            corner = rest[tris[self._skin]][..., :2]
-            near = ((corner > wide_low) & (corner < wide_high)).all(2).any(1)
+            wide_low, wide_high = low[:2] - (high - low)[:2] * 0.3, high[:2] + (high - low)[:2] * 0.3
+            near = np.any(np.all((corner > wide_low) & (corner < wide_high), axis=2), axis=1)
+            # What lies well inside is drawn at 2x2 only; the box is wholly covered by its own triangles.
+            inner = (high - low)[:2] * 0.12
+            covered[np.all(np.all((corner > low[:2] + inner) & (corner < high[:2] - inner), axis=2), axis=1)] = True
             px = (high - low)[:2] * self.lens[0] / (self.lens[3] - 1.0) + 6
-            size = (int(px[0] * 1.7) + 12, int((px[1] + reach * 0) * 1.9) + 12)
-            return _Box(
-                np.ascontiguousarray(self._skin[near]), bound,
-                np.concatenate([runs[n] for n in opaque]), np.concatenate([runs[n] for n in blend]) if blend else np.zeros(0, np.int32), size,
-            )  # fmt: skip
+            size = (int(px[0] * 1.7) + 12, int(px[1] * 1.9) + 12)
+            drawn, mixed = (np.concatenate([np.zeros(0, np.int32), *(runs[n] for n in names)]) for names in (opaque, blend))
+            return _Box(np.ascontiguousarray(self._skin[near]), bound, drawn, mixed, size)
 
         for s in ("l", "r"):
             c, r = np.array(eyes[s]["centre"], np.float32), np.float32(eyes[s]["radius"])
             low, high = c + np.array([-1.25, -0.85, 0], np.float32) * r, c + np.array([1.25, 1.0, 0], np.float32) * r
-            self._boxes.append(box(f"eye_{s}", low, high, [f"eye_{s}"], [f"glint_{s}", f"lash_{s}_lower", f"lash_{s}_upper"]))
+            self._boxes.append(box(low, high, [f"eye_{s}"], [f"glint_{s}", f"lash_{s}_lower", f"lash_{s}_upper"]))
         teeth = pack.part("teeth_upper").verts
         mouth_y = float(rest[teeth[0] : teeth[1], 1].min())
         low = np.array([-0.34, mouth_y - 0.17, 0.8], np.float32)
         high = np.array([0.34, mouth_y + 0.21, 9.0], np.float32)
-        self._boxes.append(box("mouth", low, high, list(MOUTH_PARTS), []))
+        self._boxes.append(box(low, high, list(MOUTH_PARTS), []))
+        self._skin = np.ascontiguousarray(self._skin[~covered])
         self._shade = pack.shade.copy()
         self._mouth_runs = [slice(*pack.part(n).verts) for n in MOUTH_PARTS]
 
@@ -252,7 +226,7 @@ class CpuRenderer:
             self._shade[run] = self.pack.shade[run] * (0.46 + 0.54 * t)
         w, i = self._weights, WEIGHT_INDEX
         gap = w[i["jawOpen"]] * (1 - w[i["mouthClose"]]) + 0.35 * (w[i["mouthUpperUp"]] + w[i["mouthLowerDown"]])
-        light = np.float32(0.62 + 0.38 * min(1.0, float(gap) / 0.30))
+        light = np.float32(0.25 + 0.75 * min(1.0, float(gap) / 0.22))
         for run in self._mouth_runs:
             self._shade[run] = self.pack.shade[run] * light
 
@@ -281,6 +255,7 @@ class CpuRenderer:
             self._screen, self._uv, self._shade, self.pack.tris, self._skin, self._tex["skin"], canvas, self._depth,
             np.float32(0), np.float32(0), np.float32(1), self.height, self.width, True, False,
         )  # fmt: skip
+        raster.soften_edges(canvas, self._depth, x0, y0, x1, y1, np.float32(0.25))
 
     def render(self, frame: MotionFrame, canvas: NDArray[np.uint8]) -> None:
         """Composite the host over ``canvas`` (uint8[height, width, 3], BGR, C-contiguous) in place.
@@ -289,7 +264,9 @@ class CpuRenderer:
             AvatarError: ``canvas`` has another size or layout.
         """
         if canvas.shape != (self.height, self.width, 3) or canvas.dtype != np.uint8 or not canvas.flags.c_contiguous:
-            raise AvatarError(f"canvas must be contiguous uint8[{self.height}, {self.width}, 3], is {canvas.dtype}{list(canvas.shape)}")
+            raise AvatarError(
+                f"canvas must be contiguous uint8[{self.height}, {self.width}, 3], is {canvas.dtype}{list(canvas.shape)}"
+            )
         marks = [time.perf_counter()]
         self._set_weights(frame.weights)
         self._set_joints(frame.joints)

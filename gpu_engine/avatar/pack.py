@@ -139,7 +139,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise AvatarError(f"{path}: format is not '{FORMAT}'")
     if manifest.get("version") != VERSION:
-        raise AvatarError(f"{path}: version {manifest.get('version')!r} is not read by this engine (reads {VERSION}); rebuild the pack")
+        raise AvatarError(
+            f"{path}: version {manifest.get('version')!r} is not read by this engine (reads {VERSION}); rebuild the pack"
+        )
     kinds: dict[str, type | tuple[type, ...]] = {
         "name": str, "licence": dict, "camera": dict, "framings": dict, "joints": dict, "gaze": dict, "eyes": dict,
         "units": list, "weights": dict, "parts": list, "textures": dict, "plates": list, "geometry": str, "files": dict,
@@ -163,7 +165,8 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
             raise AvatarError(f"{path} cannot be read: {error}") from None
         digest = hashlib.sha256(raw).hexdigest()
         if digest != entry.get("sha256"):
-            raise AvatarError(f"{path} is damaged: SHA-256 {digest[:12]}… is not the manifest's {str(entry.get('sha256'))[:12]}…; copy the pack again")
+            listed = str(entry.get("sha256"))
+            raise AvatarError(f"{path} is damaged: SHA-256 {digest[:12]}… is not {listed[:12]}… as listed; copy the pack again")
 
 
 def _image(folder: Path, name: str, channels: int) -> NDArray[np.uint8]:
@@ -183,6 +186,19 @@ def _arrays(folder: Path, name: str) -> dict[str, NDArray[Any]]:
         raise AvatarError(f"{folder / name} is missing: copy the pack again") from None
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise AvatarError(f"{folder / name} cannot be read: {error}") from None
+
+
+def _fraction(values: NDArray[Any], full: int) -> NDArray[np.float32]:
+    return np.ascontiguousarray(values.astype(np.float32) / np.float32(full), np.float32)
+
+
+def _texture(folder: Path, name: str) -> NDArray[np.uint8]:
+    """uint8[h, w, 4] BGRA; JPEG has no alpha and gets an opaque one."""
+    if not name.endswith((".jpg", ".jpeg")):
+        return _image(folder, name, 4)
+    opaque = np.full((*(image := _image(folder, name, 3)).shape[:2], 4), 255, np.uint8)
+    opaque[..., :3] = image
+    return opaque
 
 
 def _merge_morphs(
@@ -229,7 +245,19 @@ def load_pack(name_or_path: str | Path, *, verify: bool = True) -> AvatarPack:
         check_files(folder, manifest)
     geometry = folder / manifest["geometry"]
     arrays = _arrays(folder, manifest["geometry"])
-    for key in ("rest", "origin", "quantum", "tris", "uv", "shade", "weights", "morph_index", "morph_value", "morph_offset", "morph_step"):
+    for key in (
+        "rest",
+        "origin",
+        "quantum",
+        "tris",
+        "uv",
+        "shade",
+        "weights",
+        "morph_index",
+        "morph_value",
+        "morph_offset",
+        "morph_step",
+    ):
         if key not in arrays:
             raise AvatarError(f"{geometry}: array '{key}' is missing")
     count = len(arrays["rest"])
@@ -238,7 +266,9 @@ def load_pack(name_or_path: str | Path, *, verify: bool = True) -> AvatarPack:
             raise AvatarError(f"{geometry}: '{key}' has {len(arrays[key])} rows, 'rest' has {count}")
     if len(arrays["tris"]) == 0 or int(arrays["tris"].max()) >= count:
         raise AvatarError(f"{geometry}: 'tris' points past the {count} vertices")
-    if len(arrays["morph_offset"]) != len(manifest["units"]) + 1 or (len(arrays["morph_index"]) and int(arrays["morph_index"].max()) >= count):
+    if len(arrays["morph_offset"]) != len(manifest["units"]) + 1 or (
+        len(arrays["morph_index"]) and int(arrays["morph_index"].max()) >= count
+    ):
         raise AvatarError(f"{geometry}: morphs do not fit the {len(manifest['units'])} units and {count} vertices")
     offset, index, delta = _merge_morphs(manifest, arrays, where)
     try:
@@ -260,16 +290,22 @@ def load_pack(name_or_path: str | Path, *, verify: bool = True) -> AvatarPack:
         depth, weights = arrays.get(f"{entry['name']}_depth"), arrays.get(f"{entry['name']}_weights")
         nodes = ((y1 - y0) // entry["cell"] + 1, (x1 - x0) // entry["cell"] + 1)
         if image.shape[:2] != (y1 - y0, x1 - x0):
-            raise AvatarError(f"{folder / entry['file']} is {image.shape[1]}x{image.shape[0]}, its box says {x1 - x0}x{y1 - y0}")
+            raise AvatarError(
+                f"{folder / entry['file']} is {image.shape[1]}x{image.shape[0]}, its box says {x1 - x0}x{y1 - y0}"
+            )
         if depth is None or weights is None or depth.shape != nodes or weights.shape != (*nodes, 2):
             raise AvatarError(f"{geometry}: the grid of plate '{entry['name']}' must have {nodes[0]}x{nodes[1]} nodes")
         plates.append(
-            Plate(entry["name"], image, (x0, y0, x1, y1), int(entry["cell"]), depth.astype(np.float32), weights.astype(np.float32) / 255)
+            Plate(
+                entry["name"],
+                image,
+                (x0, y0, x1, y1),
+                int(entry["cell"]),
+                depth.astype(np.float32),
+                _fraction(weights, 255),
+            )
         )
-    textures = {
-        key: cv2.cvtColor(_image(folder, name, 3), cv2.COLOR_BGR2BGRA) if name.endswith((".jpg", ".jpeg")) else _image(folder, name, 4)
-        for key, name in manifest["textures"].items()
-    }
+    textures = {key: _texture(folder, name) for key, name in manifest["textures"].items()}
     for part in parts:
         if part.texture not in textures:
             raise AvatarError(f"{where}: part '{part.name}' uses texture '{part.texture}', which the pack does not carry")
@@ -278,7 +314,8 @@ def load_pack(name_or_path: str | Path, *, verify: bool = True) -> AvatarPack:
     rest = arrays["rest"].astype(np.float32) * np.float32(arrays["quantum"]) + arrays["origin"].astype(np.float32)
     return AvatarPack(
         name=manifest["name"], version=manifest["version"], manifest=manifest, camera=camera, framings=framings, parts=parts,
-        plates=tuple(plates), textures=textures, rest=np.ascontiguousarray(rest, np.float32), tris=arrays["tris"].astype(np.int32),
-        uv=arrays["uv"].astype(np.float32) / 65535, shade=arrays["shade"].astype(np.float32) / 200,
-        joint_weights=arrays["weights"].astype(np.float32) / 255, morph_offset=offset, morph_index=index, morph_delta=delta,
+        plates=tuple(plates), textures=textures,
+        rest=np.ascontiguousarray(rest, np.float32), tris=arrays["tris"].astype(np.int32),
+        uv=_fraction(arrays["uv"], 65535), shade=np.minimum(_fraction(arrays["shade"], 200), np.float32(1)),
+        joint_weights=_fraction(arrays["weights"], 255), morph_offset=offset, morph_index=index, morph_delta=delta,
     )  # fmt: skip

@@ -5,9 +5,15 @@ Screen space: x right, y down, in output pixels with centres at .5; depth is wor
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
-_F = "float32"
+_LOW, _HIGH = np.uint64(0x00FF00FF), np.uint64(0xFF00FF00)
+_MASK, _BYTE = np.uint64(0x00FF00FF00FF00FF), np.uint64(255)
+_ONE, _TWO, _HALF = np.uint64(1), np.uint64(2), np.uint64(127)
+_S8, _S16, _S24, _S32, _S48 = (np.uint64(n) for n in (8, 16, 24, 32, 48))
+# Lanes of a spread BGRA pixel from the low end: B (0), R (16), G (32), A (48).
+
 _POSE = (
     "void(float32[:,::1], int32[::1], float32[:,::1], int64[::1], float32[::1], float32[:,::1], float32[:,:,::1],"
     " int64[:,::1], float32[:,::1], float32[:,:,::1], float32[::1], float32[:,::1], float32[:,::1])"
@@ -58,86 +64,104 @@ def pose(rest, index, delta, offset, weights, joint_weights, joints, eye_runs, e
         screen[i, 2] = pz
 
 
+@njit("uint64(uint32)", cache=True, nogil=True, inline="always")
+def _lanes(pixel):  # type: ignore[no-untyped-def]
+    """Spread BGRA bytes into four 16-bit lanes, so that one multiplication weighs all channels."""
+    p = np.uint64(pixel)
+    return (p & _LOW) | ((p & _HIGH) << _S24)
+
+
 _RASTER = (
-    "void(float32[:,::1], float32[:,::1], float32[::1], int32[:,::1], int32[::1], uint8[:,:,::1], uint8[:,:,::1],"
+    "void(float32[:,::1], float32[:,::1], float32[::1], int32[:,::1], int32[::1], uint32[:,::1], uint8[:,:,::1],"
     " float32[:,::1], float32, float32, float32, int64, int64, boolean, boolean)"
 )
 
 
 @njit(_RASTER, cache=True, nogil=True, fastmath=True)
 def raster(screen, uv, shade, tris, order, texture, colour, depth, ox, oy, zoom, height, width, cull, blend):  # type: ignore[no-untyped-def]
-    """Draw triangles ``tris[order]`` with a bilinear texture into ``colour``/``depth``.
+    """Draw triangles ``tris[order]`` with a bilinear BGRA texture into ``colour``/``depth``.
 
-    ``uv`` in texels; a buffer pixel is ``(screen - (ox, oy)) * zoom``; only ``[:height, :width]`` is written. ``cull``
-    drops triangles that face away; ``blend`` mixes by texture alpha and leaves depth alone.
+    ``uv`` in texels; ``shade`` in 0..1 multiplies colour; a buffer pixel is ``(screen - (ox, oy)) * zoom``; only
+    ``[:height, :width]`` is written. ``cull`` drops triangles that face away; ``blend`` mixes by texture alpha and leaves
+    depth alone.
     """
     th, tw = texture.shape[0], texture.shape[1]
+    umax, vmax = np.float32(tw - 1.001), np.float32(th - 1.001)
+    texels = texture.reshape(-1)
+    zs = depth.reshape(-1)
+    out = colour.reshape(-1)
+    zw, cw = depth.shape[1], colour.shape[1]
+    half, zero = np.float32(0.5), np.float32(0.0)
+    slack = np.float32(-1e-5)
     for o in range(order.shape[0]):
         t = order[o]
         a, b, c = tris[t, 0], tris[t, 1], tris[t, 2]
-        x0, y0 = (screen[a, 0] - ox) * zoom - 0.5, (screen[a, 1] - oy) * zoom - 0.5
-        x1, y1 = (screen[b, 0] - ox) * zoom - 0.5, (screen[b, 1] - oy) * zoom - 0.5
-        x2, y2 = (screen[c, 0] - ox) * zoom - 0.5, (screen[c, 1] - oy) * zoom - 0.5
+        x0, y0 = (screen[a, 0] - ox) * zoom - half, (screen[a, 1] - oy) * zoom - half
+        x1, y1 = (screen[b, 0] - ox) * zoom - half, (screen[b, 1] - oy) * zoom - half
+        x2, y2 = (screen[c, 0] - ox) * zoom - half, (screen[c, 1] - oy) * zoom - half
         det = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
-        if cull and det >= 0.0:
+        if cull and det >= zero:
             continue
         if -1e-7 < det < 1e-7:
             continue
         lowx, highx = min(x0, x1, x2), max(x0, x1, x2)
         lowy, highy = min(y0, y1, y2), max(y0, y1, y2)
-        if highx < 0.0 or highy < 0.0 or lowx > width - 1 or lowy > height - 1:
+        if highx < zero or highy < zero or lowx > width - 1 or lowy > height - 1:
             continue
-        left, right = max(0, int(lowx)), min(width - 1, int(highx))
-        top, bottom = max(0, int(lowy)), min(height - 1, int(highy))
-        inv = 1.0 / det
+        left, right = max(0, int(lowx + np.float32(0.99999))), min(width - 1, int(highx))
+        top, bottom = max(0, int(lowy + np.float32(0.99999))), min(height - 1, int(highy))
+        if left > right or top > bottom:
+            continue
+        inv = np.float32(1.0) / det
         # Barycentrics are linear in x and y: b1 = p1 * x + q1 * y + r1.
         p1, q1 = (y2 - y0) * inv, -(x2 - x0) * inv
         r1 = -(p1 * x0 + q1 * y0)
         p2, q2 = -(y1 - y0) * inv, (x1 - x0) * inv
         r2 = -(p2 * x0 + q2 * y0)
         z0, zb, zc = screen[a, 2], screen[b, 2] - screen[a, 2], screen[c, 2] - screen[a, 2]
-        u0, ub, uc = uv[a, 0], uv[b, 0] - uv[a, 0], uv[c, 0] - uv[a, 0]
-        v0, vb, vc = uv[a, 1], uv[b, 1] - uv[a, 1], uv[c, 1] - uv[a, 1]
+        u0, ub, uc = uv[a, 0] - half, uv[b, 0] - uv[a, 0], uv[c, 0] - uv[a, 0]
+        v0, vb, vc = uv[a, 1] - half, uv[b, 1] - uv[a, 1], uv[c, 1] - uv[a, 1]
         s0, sb, sc = shade[a], shade[b] - shade[a], shade[c] - shade[a]
         for y in range(top, bottom + 1):
+            e1 = q1 * np.float32(y) + r1
+            e2 = q2 * np.float32(y) + r2
+            zrow, crow = y * zw, y * cw
             for x in range(left, right + 1):
-                b1 = p1 * x + q1 * y + r1
-                b2 = p2 * x + q2 * y + r2
-                if b1 < -1e-5 or b2 < -1e-5 or b1 + b2 > 1.00001:
+                b1 = p1 * np.float32(x) + e1
+                b2 = p2 * np.float32(x) + e2
+                if b1 < slack or b2 < slack or b1 + b2 > np.float32(1.00001):
                     continue
                 z = z0 + b1 * zb + b2 * zc
-                if z <= depth[y, x]:
+                zi = np.uint64(zrow + x)
+                if z <= zs[zi]:
                     continue
-                u = u0 + b1 * ub + b2 * uc - 0.5
-                v = v0 + b1 * vb + b2 * vc - 0.5
-                u = min(max(u, 0.0), tw - 1.001)
-                v = min(max(v, 0.0), th - 1.001)
+                u = min(max(u0 + b1 * ub + b2 * uc, zero), umax)
+                v = min(max(v0 + b1 * vb + b2 * vc, zero), vmax)
                 iu, iv = int(u), int(v)
-                fu, fv = u - iu, v - iv
-                w00 = (1.0 - fu) * (1.0 - fv)
-                w01, w10, w11 = fu * (1.0 - fv), (1.0 - fu) * fv, fu * fv
-                light = s0 + b1 * sb + b2 * sc
+                fu, fv = int((u - iu) * np.float32(16.0)), int((v - iv) * np.float32(16.0))
+                w11 = fu * fv
+                w01, w10 = fu * 16 - w11, fv * 16 - w11
+                w00 = 256 - w01 - w10 - w11
+                ti = np.uint64(iv * tw + iu)
+                tj = ti + np.uint64(tw)
+                mixed = _lanes(texels[ti]) * np.uint64(w00) + _lanes(texels[ti + _ONE]) * np.uint64(w01)
+                mixed += _lanes(texels[tj]) * np.uint64(w10) + _lanes(texels[tj + _ONE]) * np.uint64(w11)
+                mixed = (mixed >> _S8) & _MASK
+                light = np.uint64(min((s0 + b1 * sb + b2 * sc) * np.float32(256.0) + half, np.float32(256.0)))
+                lit = ((mixed * light) >> _S8) & _MASK
+                ci = np.uint64((crow + x) * 3)
+                blue, green, red = lit & _BYTE, (lit >> _S32) & _BYTE, (lit >> _S16) & _BYTE
                 if blend:
-                    alpha = (
-                        w00 * texture[iv, iu, 3] + w01 * texture[iv, iu + 1, 3]
-                        + w10 * texture[iv + 1, iu, 3] + w11 * texture[iv + 1, iu + 1, 3]
-                    ) / 255.0  # fmt: skip
-                    if alpha < 0.004:
-                        continue
-                    for k in range(3):
-                        value = (
-                            w00 * texture[iv, iu, k] + w01 * texture[iv, iu + 1, k]
-                            + w10 * texture[iv + 1, iu, k] + w11 * texture[iv + 1, iu + 1, k]
-                        ) * light  # fmt: skip
-                        colour[y, x, k] = int(colour[y, x, k] * (1.0 - alpha) + min(value, 255.0) * alpha + 0.5)
+                    alpha = (mixed >> _S48) & _BYTE
+                    keep = np.uint64(255) - alpha
+                    blue = (blue * alpha + np.uint64(out[ci]) * keep + _HALF) // _BYTE
+                    green = (green * alpha + np.uint64(out[ci + _ONE]) * keep + _HALF) // _BYTE
+                    red = (red * alpha + np.uint64(out[ci + _TWO]) * keep + _HALF) // _BYTE
                 else:
-                    depth[y, x] = z
-                    for k in range(3):
-                        value = (
-                            w00 * texture[iv, iu, k] + w01 * texture[iv, iu + 1, k]
-                            + w10 * texture[iv + 1, iu, k] + w11 * texture[iv + 1, iu + 1, k]
-                        ) * light  # fmt: skip
-                        colour[y, x, k] = int(min(value, 255.0) + 0.5)
+                    zs[zi] = z
+                out[ci] = blue
+                out[ci + _ONE] = green
+                out[ci + _TWO] = red
 
 
 _GRID = "void(float32[:,:,::1], float32[:,:,::1], float32[:,:,::1], float32[::1], float32[:,:,::1], float32[:,:,::1])"
@@ -180,7 +204,9 @@ def grid_pose(nodes, weights, joints, lens, moved, source):  # type: ignore[no-u
                 source[r, c, k] = nodes[r, c, 3 + k] - d
 
 
-_WARP = "void(uint8[:,:,::1], float32[:,:,::1], uint8[:,::1], float32, float32, float32, float32, float32, float32, uint8[:,:,::1])"
+_WARP = (
+    "void(uint32[:,::1], float32[:,:,::1], uint8[:,::1], float32, float32, float32, float32, float32, float32, uint8[:,:,::1])"
+)
 
 
 @njit(_WARP, cache=True, nogil=True, fastmath=True)
@@ -193,21 +219,23 @@ def warp_over(plate, source, busy, ox, oy, pitch_x, pitch_y, kx, ky, canvas):  #
     height, width = canvas.shape[0], canvas.shape[1]
     ph, pw = plate.shape[0], plate.shape[1]
     rows, cols = busy.shape[0], busy.shape[1]
+    pixels, out = plate.reshape(-1), canvas.reshape(-1)
     top = max(0, int(oy))
     bottom = min(height, int(oy + rows * pitch_y) + 1)
+    half = np.float32(0.5)
     for y in range(top, bottom):
-        gy = (y + 0.5 - oy) / pitch_y
+        gy = (np.float32(y) + half - oy) / pitch_y
         if gy < 0.0 or gy >= rows:
             continue
         iy = int(gy)
-        fy = gy - iy
+        fy = gy - np.float32(iy)
         for c in range(cols):
             if busy[iy, c] == 0:
                 continue
-            xa = ox + c * pitch_x
+            xa = ox + np.float32(c) * pitch_x
             # Pixel centres in [xa, xa + pitch): neighbouring cells share no pixel and leave none out.
-            start = max(0, int(xa + 0.5 + 1024.0) - 1024)
-            end = min(width, int(xa + pitch_x + 0.5 + 1024.0) - 1024)
+            start = max(0, int(xa + half + np.float32(1024.0)) - 1024)
+            end = min(width, int(xa + pitch_x + half + np.float32(1024.0)) - 1024)
             if start >= end:
                 continue
             sxa = source[iy, c, 0] + fy * (source[iy + 1, c, 0] - source[iy, c, 0])
@@ -215,30 +243,40 @@ def warp_over(plate, source, busy, ox, oy, pitch_x, pitch_y, kx, ky, canvas):  #
             sxb = source[iy, c + 1, 0] + fy * (source[iy + 1, c + 1, 0] - source[iy, c + 1, 0])
             syb = source[iy, c + 1, 1] + fy * (source[iy + 1, c + 1, 1] - source[iy, c + 1, 1])
             step_x, step_y = (sxb - sxa) / pitch_x * kx, (syb - sya) / pitch_x * ky
-            lead = start + 0.5 - xa
-            u = (sxa - ox) * kx + lead * step_x - 0.5
-            v = (sya - oy) * ky + lead * step_y - 0.5
+            lead = np.float32(start) + half - xa
+            # 16.16 fixed point from here on: steps along a cell are exact and cheap.
+            u = int(((sxa - ox) * kx + lead * step_x - half) * np.float32(65536.0))
+            v = int(((sya - oy) * ky + lead * step_y - half) * np.float32(65536.0))
+            du, dv = int(step_x * np.float32(65536.0)), int(step_y * np.float32(65536.0))
             for x in range(start, end):
-                iu, iv = int(u + 16.0) - 16, int(v + 16.0) - 16
+                iu, iv = u >> 16, v >> 16
                 if 0 <= iu < pw - 1 and 0 <= iv < ph - 1:
-                    fu, fv = int((u - iu) * 128.0), int((v - iv) * 128.0)
+                    fu, fv = (u >> 12) & 15, (v >> 12) & 15
                     w11 = fu * fv
-                    w01, w10 = fu * 128 - w11, fv * 128 - w11
-                    w00 = 16384 - w01 - w10 - w11
-                    alpha = (
-                        w00 * plate[iv, iu, 3] + w01 * plate[iv, iu + 1, 3]
-                        + w10 * plate[iv + 1, iu, 3] + w11 * plate[iv + 1, iu + 1, 3] + 8192
-                    ) >> 14  # fmt: skip
-                    if alpha > 0:
-                        rest = 255 - alpha
-                        for k in range(3):
-                            value = (
-                                w00 * plate[iv, iu, k] + w01 * plate[iv, iu + 1, k]
-                                + w10 * plate[iv + 1, iu, k] + w11 * plate[iv + 1, iu + 1, k] + 8192
-                            ) >> 14  # fmt: skip
-                            canvas[y, x, k] = min(255, value + (canvas[y, x, k] * rest + 127) // 255)
-                u += step_x
-                v += step_y
+                    w01, w10 = fu * 16 - w11, fv * 16 - w11
+                    w00 = 256 - w01 - w10 - w11
+                    ti = np.uint64(iv * pw + iu)
+                    tj = ti + np.uint64(pw)
+                    mixed = _lanes(pixels[ti]) * np.uint64(w00) + _lanes(pixels[ti + _ONE]) * np.uint64(w01)
+                    mixed += _lanes(pixels[tj]) * np.uint64(w10) + _lanes(pixels[tj + _ONE]) * np.uint64(w11)
+                    mixed = (mixed >> _S8) & _MASK
+                    alpha = mixed >> _S48
+                    ci = np.uint64((y * width + x) * 3)
+                    if alpha == _BYTE:
+                        out[ci] = mixed & _BYTE
+                        out[ci + _ONE] = (mixed >> _S32) & _BYTE
+                        out[ci + _TWO] = (mixed >> _S16) & _BYTE
+                    elif alpha > np.uint64(0):
+                        keep = _BYTE - alpha
+                        out[ci] = min((mixed & _BYTE) + (np.uint64(out[ci]) * keep + _HALF) // _BYTE, _BYTE)
+                        out[ci + _ONE] = min(
+                            ((mixed >> _S32) & _BYTE) + (np.uint64(out[ci + _ONE]) * keep + _HALF) // _BYTE, _BYTE
+                        )
+                        out[ci + _TWO] = min(
+                            ((mixed >> _S16) & _BYTE) + (np.uint64(out[ci + _TWO]) * keep + _HALF) // _BYTE, _BYTE
+                        )
+                u += du
+                v += dv
 
 
 @njit("void(uint8[:,:,::1], float32[:,::1], uint8[:,:,::1], int64, int64, int64, int64)", cache=True, nogil=True)
@@ -260,3 +298,22 @@ def close_box(colour, canvas, x0, y0, width, height):  # type: ignore[no-untyped
                 total = 2 + colour[2 * y, 2 * x, k] + colour[2 * y, 2 * x + 1, k]
                 total += colour[2 * y + 1, 2 * x, k] + colour[2 * y + 1, 2 * x + 1, k]
                 canvas[y0 + y, x0 + x, k] = total >> 2
+
+
+@njit("void(uint8[:,:,::1], float32[:,::1], int64, int64, int64, int64, float32)", cache=True, nogil=True)
+def soften_edges(canvas, depth, x0, y0, x1, y1, step):  # type: ignore[no-untyped-def]
+    """Mix neighbouring pixels across depth steps of at least ``step`` dm inside the box: outlines drawn at one sample lose
+    their stairs at a fraction of the price of more samples."""
+    for y in range(y0, y1 - 1):
+        for x in range(x0, x1 - 1):
+            here = depth[y, x]
+            if abs(here - depth[y, x + 1]) >= step:
+                for k in range(3):
+                    a, b = int(canvas[y, x, k]), int(canvas[y, x + 1, k])
+                    canvas[y, x, k] = (11 * a + 5 * b + 8) >> 4
+                    canvas[y, x + 1, k] = (5 * a + 11 * b + 8) >> 4
+            if abs(here - depth[y + 1, x]) >= step:
+                for k in range(3):
+                    a, b = int(canvas[y, x, k]), int(canvas[y + 1, x, k])
+                    canvas[y, x, k] = (11 * a + 5 * b + 8) >> 4
+                    canvas[y + 1, x, k] = (5 * a + 11 * b + 8) >> 4

@@ -12,16 +12,17 @@ from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHT_INDEX, MotionFrame,
 
 SMILE = {"mouthSmileLeft": 0.7, "mouthSmileRight": 0.7, "cheekSquint": 0.45}
 BLINK = {"eyeBlinkLeft": 1.0, "eyeBlinkRight": 1.0}
+GRIN = {"mouthSmileLeft": 0.25, "mouthSmileRight": 0.25}
 VISEMES: dict[str, dict[str, float]] = {
     "aa": {"jawOpen": 0.42, "mouthLowerDown": 0.18, "mouthUpperUp": 0.18},
-    "E": {"jawOpen": 0.22, "mouthStretch": 0.30, "mouthUpperUp": 0.25, "mouthLowerDown": 0.30, "mouthSmileLeft": 0.25, "mouthSmileRight": 0.25},
-    "ih": {"jawOpen": 0.12, "mouthStretch": 0.35, "mouthSmileLeft": 0.35, "mouthSmileRight": 0.35, "mouthUpperUp": 0.20, "mouthLowerDown": 0.22},
+    "E": {"jawOpen": 0.22, "mouthStretch": 0.30, "mouthUpperUp": 0.25, "mouthLowerDown": 0.30, **GRIN},
+    "ih": {"jawOpen": 0.12, "mouthStretch": 0.35, "mouthUpperUp": 0.20, "mouthLowerDown": 0.22, **GRIN},
     "oh": {"jawOpen": 0.30, "mouthFunnel": 0.60, "mouthPucker": 0.20},
     "ou": {"jawOpen": 0.12, "mouthPucker": 0.75, "mouthFunnel": 0.30},
     "PP": {"mouthPress": 0.40, "mouthRollLower": 0.30, "mouthRollUpper": 0.30},
     "FF": {"jawOpen": 0.06, "mouthRollLower": 0.55, "mouthUpperUp": 0.35},
-    "SS": {"jawOpen": 0.05, "mouthStretch": 0.30, "mouthUpperUp": 0.20, "mouthLowerDown": 0.35, "mouthSmileLeft": 0.2, "mouthSmileRight": 0.2},
-    "TH": {"jawOpen": 0.16, "tongueOut": 0.30, "mouthUpperUp": 0.15},
+    "SS": {"jawOpen": 0.05, "mouthStretch": 0.30, "mouthUpperUp": 0.20, "mouthLowerDown": 0.35, **GRIN},
+    "TH": {"jawOpen": 0.20, "tongueOut": 0.55, "mouthUpperUp": 0.15},
     "CH": {"jawOpen": 0.12, "mouthFunnel": 0.55, "mouthUpperUp": 0.15, "mouthLowerDown": 0.20},
 }  # fmt: skip
 """Mouth shapes to judge by eye, by viseme name."""

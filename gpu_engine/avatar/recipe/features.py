@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 TEX_W, TEX_H = 512, 256
 PALETTE = {"enamel": (272, 16), "gum": (304, 16), "tongue": (336, 16), "throat": (368, 16)}
 LASH_BOX = (256, 64, 512, 160)
+LOWER_LASH_BOX = (336, 176, 512, 240)
 GLINT_BOX = (256, 176, 320, 240)
 
 
@@ -71,7 +72,7 @@ def eye_texture(rng: np.random.Generator) -> np.ndarray:
     sclera = sclera * (1 - 0.55 * red) + np.array([214, 160, 148]) * 0.55 * red
     iris_r = 0.475
     fibres = np.zeros_like(r)
-    for k in range(40):
+    for _ in range(40):
         fibres += np.sin(a * rng.integers(18, 90) + rng.uniform(0, 6.28) + r * rng.normal(0, 8)) / 40**0.5
     t = np.clip((r - 0.17) / (iris_r - 0.17), 0, 1)
     dark, mid = np.array([44, 25, 16]), np.array([104, 64, 40])
@@ -86,19 +87,13 @@ def eye_texture(rng: np.random.Generator) -> np.ndarray:
     return (sclera * (1 - edge) + iris * edge).astype(np.float32)
 
 
-def texture(seed: int = 4) -> np.ndarray:
-    """The whole feature texture, uint8[256, 512, 4] RGBA, straight alpha."""
-    rng = np.random.default_rng(seed)
-    image = np.zeros((TEX_H, TEX_W, 4), np.float32)
-    image[:, :256, :3] = eye_texture(rng)
-    image[:, :256, 3] = 255
-    for name, colour in {"enamel": (242, 234, 222), "gum": (196, 106, 104), "tongue": (196, 98, 96), "throat": (70, 22, 22)}.items():
-        u, v = PALETTE[name]
-        image[v - 16 : v + 16, u - 16 : u + 16] = (*colour, 255)
-    x0, y0, x1, y1 = LASH_BOX
+def _lash_strip(
+    image: np.ndarray, box: tuple[int, int, int, int], count: int, strength: float, liner: float, rng: np.random.Generator
+) -> None:
+    """Draw one fan of lashes, roots at the bottom row of ``box``, with a liner along the roots."""
+    x0, y0, x1, y1 = box
     w, h, k = x1 - x0, y1 - y0, 4
     big = np.zeros((h * k, w * k), np.uint8)
-    count = 74
     for i in range(count):
         u = (i + 0.5 + rng.uniform(-0.42, 0.42)) / count
         length = (0.50 + 0.42 * np.sin(np.pi * (0.12 + 0.80 * u)) ** 0.8) * rng.uniform(0.62, 1.0)
@@ -110,11 +105,28 @@ def texture(seed: int = 4) -> np.ndarray:
             thick = max(1, round((3.4 * (1 - t[j]) + 0.9) * k * 0.5))
             cv2.line(big, (int(px[j]), int(py[j])), (int(px[j + 1]), int(py[j + 1])), 255, thick, cv2.LINE_AA)
     lash = cv2.GaussianBlur(cv2.resize(big, (w, h), interpolation=cv2.INTER_AREA).astype(np.float32), (0, 0), 0.8)
-    ramp = np.linspace(0, 1, h)[:, None]
-    liner = np.clip((ramp - 0.86) / 0.08, 0, 1) * 235
+    line = np.clip((np.linspace(0, 1, h)[:, None] - 0.86) / 0.08, 0, 1) * liner
     fade = np.clip(np.minimum(np.linspace(0, 1, w), np.linspace(1.04, 0.04, w)) / 0.10, 0, 1)[None, :]
     image[y0:y1, x0:x1, :3] = (26, 17, 15)
-    image[y0:y1, x0:x1, 3] = np.maximum(lash * 0.92, liner) * fade
+    image[y0:y1, x0:x1, 3] = np.maximum(lash * strength, line) * fade
+
+
+def texture(seed: int = 4) -> np.ndarray:
+    """The whole feature texture, uint8[256, 512, 4] RGBA, straight alpha."""
+    rng = np.random.default_rng(seed)
+    image = np.zeros((TEX_H, TEX_W, 4), np.float32)
+    image[:, :256, :3] = eye_texture(rng)
+    image[:, :256, 3] = 255
+    for name, colour in {
+        "enamel": (255, 246, 232),
+        "gum": (196, 106, 104),
+        "tongue": (196, 98, 96),
+        "throat": (70, 22, 22),
+    }.items():
+        u, v = PALETTE[name]
+        image[v - 16 : v + 16, u - 16 : u + 16] = (*colour, 255)
+    _lash_strip(image, LASH_BOX, 74, 0.92, 235.0, rng)
+    _lash_strip(image, LOWER_LASH_BOX, 44, 0.34, 60.0, rng)
     x0, y0, x1, y1 = GLINT_BOX
     gy, gx = np.mgrid[0 : y1 - y0, 0 : x1 - x0]
     r = np.hypot((gx - 31.5) / 26, (gy - 31.5) / 24)
@@ -143,8 +155,8 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
     half = (high[0] - low[0]) / 2
     upper = jaw == "upper"
     scale = half / 0.315 * 0.0100
-    front = high[2] - (0.004 if upper else 0.016)
-    edge = low[1] - 0.030 if upper else high[1] + 0.004
+    front = high[2] - (0.012 if upper else 0.030)
+    edge = low[1] - 0.050 if upper else high[1] - 0.048
     grow = 1.0 if upper else -1.0
     verts, tris, shade, uv = [], [], [], []
     base = 0
@@ -247,12 +259,17 @@ def tongue(mesh: source.BaseMesh, units: dict[str, np.ndarray]) -> Piece:
 
 
 def lashes(
-    mesh: source.BaseMesh, units: dict[str, np.ndarray], skin_verts: np.ndarray, skin_units: dict[str, np.ndarray], side: str, upper: bool
+    mesh: source.BaseMesh,
+    units: dict[str, np.ndarray],
+    skin_verts: np.ndarray,
+    skin_units: dict[str, np.ndarray],
+    side: str,
+    upper: bool,
 ) -> Piece:
     """A textured fan along a lid margin that follows the lid and turns down with it."""
     group = f"helper-{side}-eyelashes-{2 if upper else 1}"
     helper = mesh.verts[np.unique(mesh.faces[mesh.group(group)])]
-    dist, near = cKDTree(skin_verts).query(helper)
+    dist, _ = cKDTree(skin_verts).query(helper)
     keep = dist < 0.022
     pts = helper[keep]
     order = np.argsort(pts[:, 0])
@@ -264,22 +281,20 @@ def lashes(
     _, idx = cKDTree(skin_verts).query(margin, k=3)
     sign = 1.0 if side == "l" else -1.0
     outward = s if side == "l" else 1 - s
-    length = (0.060 if upper else 0.026) * (0.80 + 0.35 * outward)
+    length = (0.062 if upper else 0.022) * (0.80 + 0.35 * outward)
     open_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, 0.62 if upper else -0.80), np.full(cols, 0.62)], 1)
     shut_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, -0.75), np.full(cols, 0.65)], 1)
     open_dir /= np.linalg.norm(open_dir, axis=1, keepdims=True)
     shut_dir /= np.linalg.norm(shut_dir, axis=1, keepdims=True)
     reach = np.array([-0.09, 0.5, 1.0]) if upper else np.array([-0.05, 0.5, 1.0])
     curl = np.array([0, -0.10, 0.10]) if upper else np.array([0, 0, 0])
-    root = margin + [0, 0, 0.006]
+    root = margin + np.array([0, 0, 0.006])
     grid = root[None] + reach[:, None, None] * length[None, :, None] * open_dir[None]
     grid[..., 1] += curl[:, None] * length[None]
-    x0, y0, x1, y1 = LASH_BOX
+    x0, y0, x1, y1 = LASH_BOX if upper else LOWER_LASH_BOX
     along = outward if upper else outward * 0.9 + 0.05
     u = np.tile(x0 + 1 + along * (x1 - x0 - 2), (rows, 1))
     v = np.repeat(y1 - 1 - np.clip((reach + 0.09) / 1.09, 0, 1) * (y1 - y0 - 2), cols).reshape(rows, cols)
-    if not upper:
-        v = np.repeat(y1 - 1 - (0.22 + 0.78 * np.array([0, 0.5, 1.0])) * (y1 - y0 - 2), cols).reshape(rows, cols)
     piece = Piece(
         f"lash_{side}_{'upper' if upper else 'lower'}", grid.reshape(-1, 3), _grid_tris(rows, cols),
         np.stack([u, v], -1).reshape(-1, 2), np.ones(rows * cols), blend=True,
@@ -302,7 +317,7 @@ def glint(centre: np.ndarray, radius: float, side: str) -> Piece:
     x0, y0, x1, y1 = GLINT_BOX
     for k, (dx, dy, size) in enumerate(((-0.185, 0.235, 0.0155), (0.20, -0.17, 0.0065))):
         p = centre + np.array([dx * radius, dy * radius, radius * 1.09])
-        verts += [p + [a * size, b * size, 0.0] for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
+        verts += [p + np.array([a * size, b * size, 0.0]) for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
         uv += [(x0 + 1, y0 + 1), (x1 - 1, y0 + 1), (x1 - 1, y1 - 1), (x0 + 1, y1 - 1)]
         tris += [(4 * k, 4 * k + 2, 4 * k + 1), (4 * k, 4 * k + 3, 4 * k + 2)]
         shade += [1.0 if k == 0 else 0.9] * 4

@@ -32,6 +32,11 @@ def roll_x(y: np.ndarray) -> np.ndarray:
     return np.where(t < 0, -1.0, (GORGE[0] - 0.02) * t + 0.045 * np.sin(np.pi * np.clip(t, 0, 1)))
 
 
+def neckline(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Height of the knit's upper edge: a scoop in front, close to the neck behind."""
+    return 4.42 - 0.62 * np.exp(-((x / 0.50) ** 4)) * np.clip((z + 0.1) / 0.4, 0, 1)
+
+
 def laplace(verts: np.ndarray, tris: np.ndarray, steps: int, amount: float = 0.5) -> np.ndarray:
     """Uniform Laplacian smoothing."""
     n = len(verts)
@@ -199,7 +204,7 @@ def build(mesh: BaseMesh) -> list[Part]:
     # Skinning swells the deltoid when arms come down; a tailored sleeve is narrower.
     verts[:, 0] = np.sign(verts[:, 0]) * np.where(side > 1.0, 1.0 + (side - 1.0) * 0.80, side)
     side = np.abs(verts[:, 0])
-    verts[:, 1] += 0.07 * np.exp(-(((side - 1.25) / 0.28) ** 2)) * np.clip((verts[:, 1] - 3.55) / 0.3, 0, 1)
+    verts[:, 1] += 0.15 * np.exp(-(((side - 1.22) / 0.34) ** 2)) * np.clip((verts[:, 1] - 3.35) / 0.5, 0, 1)
     field = HeightField(verts, tris)
     x, y, z = verts.T
     front = np.clip((z - 0.15) / 0.1, 0, 1)
@@ -217,10 +222,9 @@ def build(mesh: BaseMesh) -> list[Part]:
     parts.append(Part("button", *_button(field), "button"))
     kv, kt = _shell(mesh, 4, 0.028)
     kx, ky, kz = kv.T
-    neckline = 4.42 - 0.62 * np.exp(-((kx / 0.50) ** 4)) * np.clip((kz + 0.1) / 0.4, 0, 1)
     sleeveless = 0.80 - np.abs(kx)
     kneck = np.hypot(kx / 0.56, (kz - neck[2]) / 0.56) - 1
-    keep = np.minimum(np.minimum(neckline - ky, sleeveless), np.where(ky > 4.1, kneck + 0.25, 1.0))
+    keep = np.minimum(np.minimum(neckline(kx, kz) - ky, sleeveless), np.where(ky > 4.1, kneck + 0.25, 1.0))
     knit = clip(kv, kt, keep)
     parts.append(Part("knit", *knit, "knit", 0.02))
     return parts

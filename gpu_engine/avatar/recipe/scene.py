@@ -16,6 +16,7 @@ import garment
 import groom
 import mathutils
 import numpy as np
+import paint
 import source
 import surface
 
@@ -66,6 +67,17 @@ def fabric(name: str, colour: tuple[float, float, float], scale: float, strength
         tex.inputs["Detail"].default_value = 3
     tree.links.new(coords.outputs["Object"], tex.inputs["Vector"])
     tree.links.new(tex.outputs[1 if ribs else 0], bump.inputs["Height"])
+    if not ribs:
+        # Broad soft creases under the weave keep a tailored front from looking moulded.
+        crease, wide = tree.nodes.new("ShaderNodeTexNoise"), tree.nodes.new("ShaderNodeBump")
+        crease.inputs["Scale"].default_value = 17.0
+        crease.inputs["Detail"].default_value = 2.5
+        crease.inputs["Distortion"].default_value = 0.8
+        wide.inputs["Strength"].default_value = 0.55
+        wide.inputs["Distance"].default_value = 0.006
+        tree.links.new(coords.outputs["Object"], crease.inputs["Vector"])
+        tree.links.new(crease.outputs[0], wide.inputs["Height"])
+        tree.links.new(wide.outputs["Normal"], bump.inputs["Normal"])
     tree.links.new(bump.outputs["Normal"], tree.nodes["Principled BSDF"].inputs["Normal"])
     return mat
 
@@ -79,7 +91,7 @@ def hair_material() -> bpy.types.Material:
     out = tree.nodes.new("ShaderNodeOutputMaterial")
     node = tree.nodes.new("ShaderNodeBsdfHairPrincipled")
     node.parametrization = "MELANIN"
-    values = {"Melanin": 0.87, "Melanin Redness": 0.42, "Roughness": 0.26, "Radial Roughness": 0.36, "Random Color": 0.10}
+    values = {"Melanin": 0.90, "Melanin Redness": 0.45, "Roughness": 0.26, "Radial Roughness": 0.36, "Random Color": 0.10}
     for key, value in values.items():
         node.inputs[key].default_value = value
     tree.links.new(node.outputs[0], out.inputs[0])
@@ -100,7 +112,14 @@ def add_hair(name: str, points: np.ndarray, radius: np.ndarray, material: bpy.ty
     return obj
 
 
-def add_light(name: str, where: tuple[float, float, float], watts: float, size: float, target: np.ndarray, colour: tuple[float, float, float]) -> None:
+def add_light(
+    name: str,
+    where: tuple[float, float, float],
+    watts: float,
+    size: float,
+    target: np.ndarray,
+    colour: tuple[float, float, float],
+) -> None:
     """Area light at ``where`` (dm, y up) aimed at ``target``."""
     light = bpy.data.lights.new(name, "AREA")
     light.energy, light.size, light.color = watts, size, colour
@@ -125,8 +144,8 @@ def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
     obj.location = to_blender(np.array([[0, fr.CAMERA_Y, fr.CAMERA_Z]]))[0]
     obj.rotation_euler = (np.pi / 2, 0, 0)
     target = np.array([0, eye[1] - 0.6, 0.6])
-    add_light("key", (-6.5, 10.5, 13.0), 13.5, 0.9, target, (1.0, 0.965, 0.93))
-    add_light("fill", (8.5, 7.0, 12.0), 5.0, 1.2, target, (0.95, 0.97, 1.0))
+    add_light("key", (-6.5, 10.5, 13.0), 14.0, 0.8, target, (1.0, 0.965, 0.93))
+    add_light("fill", (8.5, 7.0, 12.0), 3.8, 1.2, target, (0.95, 0.97, 1.0))
     add_light("under", (0.0, 0.5, 13.0), 1.6, 1.0, target, (1.0, 0.96, 0.93))
     add_light("rim_l", (9.0, 9.5, -9.0), 8.0, 0.6, target, (0.96, 0.98, 1.0))
     add_light("rim_r", (-9.0, 9.5, -9.0), 6.0, 0.6, target, (0.96, 0.98, 1.0))
@@ -134,7 +153,7 @@ def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
     scene.world = world
     world.use_nodes = True
     world.node_tree.nodes["Background"].inputs[0].default_value = (0.92, 0.95, 1.0, 1)
-    world.node_tree.nodes["Background"].inputs[1].default_value = 0.32
+    world.node_tree.nodes["Background"].inputs[1].default_value = 0.24
     scene.render.engine = "CYCLES"
     scene.cycles.samples = spp
     scene.cycles.use_denoising = True
@@ -164,15 +183,12 @@ class Presenter:
     def build(self, out: Path, pose: dict[str, float], strands: int) -> None:
         """Create every object; ``pose`` adds face units to the skin before the light is baked."""
         mesh = self.mesh
-        body = mesh.group("body")
-        centre = mesh.verts[mesh.faces[body]].mean(1)
-        body = body[(centre[:, 1] > 3.3) & (np.abs(centre[:, 0]) < 1.5)]
-        used, compact = np.unique(mesh.faces[body], return_inverse=True)
-        step = surface.catmull_clark(compact.reshape(-1, 4), len(used))
-        rest = step.matrix @ mesh.verts[used]
+        patch = paint.skin_patch(mesh)
+        step, used, rest, uv = patch.step, patch.used, patch.verts, patch.uv
         posed = rest + sum((w * (step.matrix @ self.units[k][used]) for k, w in pose.items()), np.zeros_like(rest))
-        uv = surface.refine_corners(surface.atlas(mesh.uvs[mesh.face_uvs[body]]))
-        skin_mat = principled("skin", (0.72, 0.50, 0.40), Roughness=0.46, Subsurface_Weight=1.0, Subsurface_Scale=0.0045, Specular_IOR_Level=0.42)
+        skin_mat = principled(
+            "skin", (0.72, 0.50, 0.40), Roughness=0.46, Subsurface_Weight=1.0, Subsurface_Scale=0.0045, Specular_IOR_Level=0.42
+        )
         skin_mat.node_tree.nodes["Principled BSDF"].inputs["Subsurface Radius"].default_value = (1.0, 0.36, 0.20)
         self.skin = add_mesh("skin", posed, step.faces, skin_mat)
         layer = self.skin.data.uv_layers.new(name="atlas")
@@ -226,10 +242,13 @@ class Presenter:
                 obj.visible_camera = role in visible or role in holdout
 
 
+LIGHT_SIDE = 768
+"""Light is smooth: half the atlas side, denoised and enlarged under full-size paint."""
+
 STAGES = {
     "beauty": ({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"}),
     "hair_front": ({"hair_front", "hair_top"}, {"skin", "cloth"}, set()),
-    "hair_back": ({"hair_back"}, set(), {"hair_top"}),
+    "hair_back": ({"hair_back", "hair_front"}, set(), {"hair_top", "skin"}),
     "cloth_front": ({"cloth"}, {"skin"}, {"hair_top"}),
     "cloth_back": ({"cloth"}, set(), {"hair_top"}),
 }
@@ -238,7 +257,7 @@ STAGES = {
 def bake_skin(who: Presenter, scene: bpy.types.Scene, out: Path, spp: int) -> None:
     """Combined light on plain skin into ``skin_light.exr`` (linear), seen from the camera."""
     who.show({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"})
-    image = bpy.data.images.new("bake", surface.ATLAS_W, surface.ATLAS_H, float_buffer=True)
+    image = bpy.data.images.new("bake", LIGHT_SIDE, LIGHT_SIDE, float_buffer=True)
     node = who.skin.data.materials[0].node_tree.nodes.new("ShaderNodeTexImage")
     node.image = image
     who.skin.data.materials[0].node_tree.nodes.active = node
@@ -247,11 +266,11 @@ def bake_skin(who: Presenter, scene: bpy.types.Scene, out: Path, spp: int) -> No
     bpy.context.view_layer.objects.active = who.skin
     scene.cycles.samples = spp
     scene.render.bake.view_from = "ACTIVE_CAMERA"
-    scene.render.bake.margin = 12
+    scene.render.bake.margin = 6
     bpy.ops.object.bake(type="COMBINED")
-    pixels = np.empty(surface.ATLAS_W * surface.ATLAS_H * 4, np.float32)
+    pixels = np.empty(LIGHT_SIDE * LIGHT_SIDE * 4, np.float32)
     image.pixels.foreach_get(pixels)
-    np.save(out / "skin_light.npy", pixels.reshape(surface.ATLAS_H, surface.ATLAS_W, 4)[::-1, :, :3].astype(np.float16))
+    np.save(out / "skin_light.npy", pixels.reshape(LIGHT_SIDE, LIGHT_SIDE, 4)[::-1, :, :3].astype(np.float16))
 
 
 def tone(scene: bpy.types.Scene, linear: np.ndarray, path: Path) -> None:

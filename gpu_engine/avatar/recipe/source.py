@@ -58,9 +58,7 @@ def load_base(data: Path) -> BaseMesh:
         for bone, pairs in weights.items()
         if pairs
     }
-    return BaseMesh(
-        np.array(verts), np.array(uvs), np.array(faces), np.array(face_uvs), np.array(groups), packed
-    )
+    return BaseMesh(np.array(verts), np.array(uvs), np.array(faces), np.array(face_uvs), np.array(groups), packed)
 
 
 def load_target(path: Path, count: int) -> np.ndarray:
@@ -132,7 +130,7 @@ LIN: dict[str, float] = {
     f"{MACRO}/universal-female-young-averagemuscle-averageweight": 0.72,
     f"{MACRO}/universal-female-young-averagemuscle-minweight": 0.28,
     f"{MACRO}/proportions/female-young-averagemuscle-averageweight-idealproportions": 0.6,
-    "eyes/l-eye-scale-incr": 0.40, "eyes/l-eye-height2-incr": 0.40, "eyes/l-eye-height1-incr": 0.25,
+    "eyes/l-eye-scale-incr": 0.62, "eyes/l-eye-height2-incr": 0.50, "eyes/l-eye-height1-incr": 0.35,
     "eyes/l-eye-height3-incr": 0.30, "eyes/l-eye-corner2-up": 0.25, "eyes/l-eye-eyefold-up": 0.20,
     "eyes/l-eye-bag-decr": 0.40, "eyebrows/eyebrows-angle-up": 0.20,
     "head/head-oval": 0.35, "head/head-fat-decr": 0.15, "forehead/forehead-scale-vert-decr": 0.10,
@@ -140,17 +138,18 @@ LIN: dict[str, float] = {
     "cheek/l-cheek-bones-incr": 0.25, "cheek/l-cheek-volume-decr": 0.12,
     "nose/nose-width2-decr": 0.25, "nose/nose-width3-decr": 0.35, "nose/nose-flaring-decr": 0.25,
     "nose/nose-point-width-decr": 0.35, "nose/nose-scale-vert-decr": 0.15, "nose/nose-volume-decr": 0.15,
-    "nose/nose-point-up": 0.15,
-    "mouth/mouth-angles-up": 0.35, "mouth/mouth-upperlip-volume-incr": 0.35, "mouth/mouth-lowerlip-volume-incr": 0.30,
+    "nose/nose-point-up": 0.15, "nose/nose-greek-incr": 0.10,
+    "mouth/mouth-angles-up": 0.68, "mouth/mouth-upperlip-volume-incr": 0.35, "mouth/mouth-lowerlip-volume-incr": 0.30,
     "mouth/mouth-cupidsbow-incr": 0.35, "mouth/mouth-scale-horiz-incr": 0.10, "mouth/mouth-scale-vert-incr": 0.25,
-    "neck/neck-scale-horiz-decr": 0.40, "neck/neck-scale-vert-incr": 0.12, "ears/l-ear-scale-decr": 0.30,
+    "neck/neck-scale-horiz-decr": 0.40, "neck/neck-scale-vert-decr": 0.15, "ears/l-ear-scale-decr": 0.30,
     "torso/torso-scale-horiz-decr": 0.30, "torso/measure-shoulder-dist-decr": 0.40,
 }  # fmt: skip
 """Identity of the first presenter."""
 
 LIN_REST: dict[str, float] = {
-    "mouthSmileLeft": 0.20, "mouthSmileRight": 0.18, "cheekSquintLeft": 0.12, "cheekSquintRight": 0.12,
-    "eyeWideLeft": 0.08, "eyeWideRight": 0.08, "mouthClose": 0.0,
+    "mouthSmileLeft": 0.26, "mouthSmileRight": 0.24, "mouthPressLeft": 0.10, "mouthPressRight": 0.10,
+    "mouthShrugLower": 0.12, "mouthClose": 0.07,
+    "cheekSquintLeft": 0.20, "cheekSquintRight": 0.20,
 }  # fmt: skip
 """Face units built into the rest pose: a blank face is what tells viewers nobody is home."""
 

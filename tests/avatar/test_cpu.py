@@ -1,0 +1,213 @@
+"""What the CPU renderer promises about its frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gpu_engine.avatar.cpu import CpuRenderer
+from gpu_engine.avatar.pack import AvatarPack, load_pack
+from gpu_engine.avatar.renderer import AvatarError
+from gpu_engine.avatar.sheet import pose_frame
+from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHTS, MotionFrame, rest_frame
+
+pytestmark = pytest.mark.media
+
+HEIGHT, WIDTH = 360, 640
+Image = NDArray[np.uint8]
+
+
+@pytest.fixture(scope="module")
+def pack() -> AvatarPack:
+    return load_pack("lin")
+
+
+@pytest.fixture(scope="module")
+def renderer(pack: AvatarPack) -> CpuRenderer:
+    return CpuRenderer(pack, WIDTH, HEIGHT)
+
+
+def draw(renderer: CpuRenderer, frame: MotionFrame, colour: tuple[int, int, int] = (200, 180, 160)) -> Image:
+    canvas = np.empty((renderer.height, renderer.width, 3), np.uint8)
+    canvas[:] = colour
+    renderer.render(frame, canvas)
+    return canvas
+
+
+def box(renderer: CpuRenderer, part: str, grow: float = 0.0) -> tuple[slice, slice]:
+    """Screen rows and columns of a mesh part as last drawn."""
+    low, high = renderer.pack.part(part).verts
+    points = renderer._screen[low:high, :2]
+    (x0, y0), (x1, y1) = points.min(0) - grow, points.max(0) + grow
+    return slice(int(y0), int(y1) + 1), slice(int(x0), int(x1) + 1)
+
+
+def test_same_frame_same_pixels(pack: AvatarPack, renderer: CpuRenderer) -> None:
+    frame = pose_frame({"jawOpen": 0.3, "eyeLookLeft": 0.4}, (4, -2, 1))
+    first = draw(renderer, frame)
+    draw(renderer, pose_frame({"mouthPucker": 1.0}, (-5, 3, 0)))
+    assert np.array_equal(first, draw(renderer, frame))
+    assert np.array_equal(first, draw(CpuRenderer(pack, WIDTH, HEIGHT), frame))
+
+
+def test_silence_is_still(renderer: CpuRenderer) -> None:
+    assert np.array_equal(draw(renderer, rest_frame()), draw(renderer, rest_frame()))
+
+
+def test_jaw_moves_the_mouth_and_leaves_the_brow(renderer: CpuRenderer) -> None:
+    rest, opened = draw(renderer, rest_frame()), draw(renderer, pose_frame({"jawOpen": 0.4}))
+    changed = np.abs(rest.astype(int) - opened).max(-1) > 8
+    mouth, eye = box(renderer, "teeth_upper"), box(renderer, "eye_l", 4)
+    assert changed[mouth].mean() > 0.15
+    assert not changed[: eye[0].start].any()
+
+
+def test_open_mouth_shows_bright_teeth(renderer: CpuRenderer) -> None:
+    def teeth(image: Image) -> int:
+        rows, cols = box(renderer, "teeth_upper")
+        third = (cols.stop - cols.start) // 3
+        patch = image[rows, cols.start + third : cols.stop - third].astype(int)
+        # Enamel is bright and nearly grey; skin and lips are much redder than blue.
+        return int(((patch.min(-1) > 110) & (patch[..., 2] - patch[..., 0] < 40)).sum())
+
+    talk = {"jawOpen": 0.35, "mouthUpperUp": 0.25, "mouthSmileLeft": 0.4, "mouthSmileRight": 0.4}
+    assert teeth(draw(renderer, pose_frame(talk))) >= teeth(draw(renderer, rest_frame())) + 25
+
+
+@pytest.mark.parametrize("side", ["l", "r"])
+def test_blink_covers_the_eyeball(pack: AvatarPack, side: str) -> None:
+    renderer = CpuRenderer(pack, 1280, 720)
+    name = {"l": "eyeBlinkLeft", "r": "eyeBlinkRight"}[side]
+
+    def dark(image: Image) -> int:
+        rows, cols = box(renderer, f"eye_{side}")
+        return int((image[rows, cols].max(-1) < 60).sum())
+
+    rest, shut = draw(renderer, rest_frame()), draw(renderer, pose_frame({name: 1.0}))
+    # Iris and pupil go; what stays dark is the line of lashes.
+    assert dark(shut) < 0.6 * dark(rest)
+    rows, cols = box(renderer, f"eye_{side}")
+    middle = (rows.start + rows.stop) // 2
+    centre = (cols.start + cols.stop) // 2
+    lid = shut[middle - 3 : middle + 1, centre - 2 : centre + 3].astype(int)
+    assert (lid[..., 2] > lid[..., 0]).all(), "skin, not sclera or iris, where the pupil was"
+
+
+def test_gaze_moves_the_iris_to_the_hosts_left(pack: AvatarPack) -> None:
+    renderer = CpuRenderer(pack, 1280, 720)
+
+    def iris_x(weights: dict[str, float]) -> float:
+        image = draw(renderer, pose_frame(weights))
+        rows, cols = box(renderer, "eye_l")
+        height = (rows.stop - rows.start) // 4
+        patch = image[rows.start + height : rows.stop - height, cols].max(-1)
+        return float(np.nonzero(patch < 70)[1].mean())
+
+    # The host's left is the viewer's right.
+    assert iris_x({"eyeLookLeft": 0.7}) > iris_x({}) + 2
+    assert iris_x({"eyeLookRight": 0.7}) < iris_x({}) - 2
+
+
+def test_head_turn_moves_face_and_hair_together(renderer: CpuRenderer) -> None:
+    draw(renderer, rest_frame())
+    straight = renderer._screen[: renderer.pack.part("skin").verts[1], 0].copy()
+    grid = renderer._front[-1].moved[..., 0].copy()
+    draw(renderer, pose_frame({}, (8, 0, 0)))
+    nose = int(renderer.pack.rest[: renderer.pack.part("skin").verts[1], 2].argmax())
+    assert renderer._screen[nose, 0] > straight[nose] + 2
+    hair = renderer._front[-1].moved[..., 0] - grid
+    top = hair[: len(hair) // 3]
+    assert float(top.max()) > 1.0
+    assert float(np.abs(hair[-1]).max()) < float(np.abs(top).max()), "tips lag the crown"
+
+
+def test_joint_angles_beyond_the_limit_are_held(renderer: CpuRenderer) -> None:
+    draw(renderer, pose_frame({}, (12, 0, 0)))
+    at_limit = renderer._screen.copy()
+    draw(renderer, pose_frame({}, (60, 0, 0)))
+    assert np.allclose(renderer._screen, at_limit, atol=0.01)
+
+
+def test_breath_moves_the_clothes(renderer: CpuRenderer) -> None:
+    frame = rest_frame()
+    half = np.radians(1.0) / 2
+    frame.joints[JOINT_INDEX["spine2"]] = [np.sin(half), 0, 0, np.cos(half)]
+    rest, breath = draw(renderer, rest_frame()), draw(renderer, frame)
+    assert (np.abs(rest.astype(int) - breath).max(-1) > 4).sum() > 100
+
+
+@pytest.mark.parametrize("size", [(640, 360), (854, 480), (1280, 720), (1920, 1080), (360, 640), (720, 1280), (642, 362)])
+def test_canvas_outside_the_host_is_untouched(pack: AvatarPack, size: tuple[int, int]) -> None:
+    renderer = CpuRenderer(pack, *size)
+    guard = np.full((size[1] + 2, size[0], 3), 77, np.uint8)
+    canvas = guard[1:-1]
+    renderer.render(pose_frame({"jawOpen": 0.5}, (8, 5, 5)), canvas)
+    assert (guard[0] == 77).all()
+    assert (guard[-1] == 77).all()
+    assert (canvas[:2] == 77).all(), "head room above the hair"
+    assert (canvas[-1] != 77).any(), "the body reaches the bottom edge"
+    if size[0] > size[1]:
+        assert (canvas[:, size[0] * 2 // 3 :] == 77).all(), "the right third is left to the product card"
+
+
+def test_no_halo_round_the_outline(renderer: CpuRenderer) -> None:
+    """Over black no pixel may be brighter, over white none darker, than its composite allows."""
+    for turn in ((0.0, 0.0, 0.0), (8.0, 0.0, 0.0), (-8.0, 3.0, 2.0)):
+        frame = pose_frame({}, turn)
+        black, white = draw(renderer, frame, (0, 0, 0)).astype(int), draw(renderer, frame, (255, 255, 255)).astype(int)
+        alpha = 255 - (white - black).max(-1)
+        edge = (alpha > 25) & (alpha < 230)
+        assert edge.sum() > 50
+        hair_rows = edge[: HEIGHT // 2]
+        colour = black[: HEIGHT // 2][hair_rows].max(-1) / (alpha[: HEIGHT // 2][hair_rows] / 255)
+        # A white fringe would show as straight colours near white along the hair's edge.
+        assert np.percentile(colour, 95) < 170
+        assert (white >= black - 1).all()
+
+
+def test_no_background_shows_between_hair_and_face(renderer: CpuRenderer) -> None:
+    magenta = (255, 0, 255)
+    for turn in ((0.0, 0.0, 0.0), (8.0, 0.0, 0.0), (-8.0, 0.0, 0.0)):
+        image = draw(renderer, pose_frame({}, turn), magenta)
+        row = int(renderer._screen[slice(*renderer.pack.part("eye_l").verts), 1].mean())
+        line = (image[row] == magenta).all(-1)
+        inside = np.nonzero(~line)[0]
+        assert not line[inside.min() : inside.max() + 1].any(), turn
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_every_weight_is_visible(renderer: CpuRenderer, name: str) -> None:
+    rest = draw(renderer, rest_frame()).astype(int)
+    # The tongue needs an open mouth to be seen, and closing one to close.
+    base = {"jawOpen": 0.35} if name in ("tongueOut", "mouthClose") else {}
+    if base:
+        rest = draw(renderer, pose_frame(base)).astype(int)
+    moved = draw(renderer, pose_frame({**base, name: 1.0})).astype(int)
+    assert (np.abs(rest - moved).max(-1) > 10).sum() >= 12
+
+
+def test_weights_outside_the_range_are_clamped(renderer: CpuRenderer) -> None:
+    assert np.array_equal(draw(renderer, pose_frame({"jawOpen": 1.0})), draw(renderer, pose_frame({"jawOpen": 3.0})))
+
+
+@pytest.mark.parametrize("size", [(641, 360), (640, 361), (64, 36), (8192, 4608)])
+def test_sizes_that_cannot_be_drawn_are_refused(pack: AvatarPack, size: tuple[int, int]) -> None:
+    with pytest.raises(AvatarError, match=f"canvas {size[0]}x{size[1]}"):
+        CpuRenderer(pack, *size)
+
+
+def test_unknown_framing_is_refused(pack: AvatarPack) -> None:
+    with pytest.raises(AvatarError, match=r"no framing '1:1' \(has: 16:9, 9:16\)"):
+        CpuRenderer(pack, 640, 640, framing="1:1")
+
+
+def test_wrong_canvas_is_refused(renderer: CpuRenderer) -> None:
+    with pytest.raises(AvatarError, match=r"canvas must be contiguous uint8\[360, 640, 3\]"):
+        renderer.render(rest_frame(), np.zeros((HEIGHT, WIDTH, 4), np.uint8))
+
+
+def test_warm_up_leaves_the_next_frame_unchanged(pack: AvatarPack) -> None:
+    warmed, cold = CpuRenderer(pack, WIDTH, HEIGHT), CpuRenderer(pack, WIDTH, HEIGHT)
+    warmed.warm_up()
+    assert np.array_equal(draw(warmed, rest_frame()), draw(cold, rest_frame()))
