@@ -218,9 +218,10 @@ class TenantQuerySet(models.QuerySet[Any]):
 
     def _refuse_foreign(self, field: Any, value: object, binding: str) -> None:
         if field.name == "tenant":
-            # The row was found within the active scope, so writing the same tenant back is no change.
+            # Saving a row writes its tenant back; that is no change as long as it is the tenant the row was stored for.
             key = value.pk if isinstance(value, models.Model) else value
-            if binding != EVERY_TENANT and key != binding:
+            moves = key != binding if binding != EVERY_TENANT else self.order_by().exclude(tenant_id=key).exists()
+            if moves:
                 raise TenantMismatch(f"a {self.model.__name__} of '{binding}' cannot be given to tenant '{key}'")
             return
         if self._foreign_keys_checked or value is None or field not in tenant_foreign_keys(self.model):

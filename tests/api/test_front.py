@@ -167,6 +167,30 @@ def test_the_schema_is_openapi_3_1_and_describes_problems() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_the_console_is_built_from_this_schema() -> None:
+    """Its TypeScript types come from the committed document, so a change of the API is seen in review on both sides."""
+    committed = Path(__file__).parents[2] / "frontend" / "openapi" / "schema.json"
+
+    served = Client().get("/api/v1/schema").json()
+
+    way_out = (
+        f"manage.py spectacular --format openapi-json --file {committed.relative_to(committed.parents[2])}, then npm run api"
+    )
+    assert json.loads(committed.read_text(encoding="utf-8")) == served, way_out
+
+
+def test_a_fault_behind_a_page_is_a_page(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError("inner secret")
+
+    monkeypatch.setattr(views, "read_bundle", fail)
+    answer = Client(raise_request_exception=False).get("/", headers={"X-Request-Id": "abcd-1234"})
+
+    assert (answer.status_code, answer["Content-Type"]) == (500, "text/html; charset=utf-8")
+    assert "abcd-1234" in answer.content.decode()
+    assert "inner secret" not in answer.content.decode()
+
+
 def test_the_schema_has_no_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     from drf_spectacular.drainage import GENERATOR_STATS
     from drf_spectacular.generators import SchemaGenerator

@@ -302,6 +302,11 @@ def test_disabling_scopes_needs_a_reason_and_still_checks_foreign_keys(field: Fi
             Faq.objects.filter(pk=field.faq_b.pk).update(product=field.product_a)
         with pytest.raises(TenancyError), transaction.atomic():
             product("n", "no tenant given")
+        with pytest.raises(TenancyError), transaction.atomic():
+            Product.objects.filter(pk=field.product_a.pk).update(tenant=field.b)
+        forged = Product(id=field.product_a.pk, tenant=field.b, sku="x", title_zh="x", currency="CNY", price_minor=1)
+        with pytest.raises(TenantMismatch), transaction.atomic():
+            forged.save()
         moved = Product.objects.get(pk=field.product_a.pk)
         moved.tenant = field.b
         with pytest.raises(TenantMismatch), transaction.atomic():

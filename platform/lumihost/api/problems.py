@@ -11,6 +11,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.html import format_html
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -136,8 +137,14 @@ def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """A fault of ours; Django has logged it. The page may not need anything that could be what broke."""
-    return respond(request, Problem(500, "internal", title_of("internal")))
+    """A fault of ours; Django has logged it. The page may not need a template or anything else that could be what broke."""
+    title = title_of("internal")
+    if request.path.startswith(MACHINE_PREFIXES):
+        return respond(request, Problem(500, "internal", title))
+    page = format_html(
+        "<!doctype html><meta charset=utf-8><title>500</title><h1>500 · {}</h1><p>{}</p>", title, request_id(request)
+    )
+    return HttpResponse(page, status=500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
