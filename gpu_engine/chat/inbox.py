@@ -308,4 +308,3 @@ class Inbox:
             if now_ms - question.first_ms > WAIT_LIMIT_MS:
                 del self._waiting[key]
                 self._drop(question.comment, "waited too long")
-

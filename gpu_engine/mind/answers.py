@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - patterns read better on long lines
 """Grounded answers: an understanding in, a sentence made of typed facts (each cited) out. It invents nothing.
 
 Prices, stock and promotions come from :class:`Product` fields; descriptions from attributes, selling points and FAQ answers
@@ -22,6 +23,7 @@ from gpu_engine.mind.wordings import PHRASES
 from gpu_engine.session.spec import Knowledge, Lang, Product, Text
 from gpu_engine.session.timeline import Emotion, Fact
 
+NEUTRAL = Emotion()
 Behaviour = Literal["answer", "check_with_shop", "decline"]
 MAX_VALUE_CHARS = 140
 MAX_VALUE_CHARS_EN = 280
@@ -44,9 +46,14 @@ _SOCIAL = frozenset({Intent.GREETING, Intent.THANKS, Intent.CHITCHAT})
 _LIST_PRICE = re.compile(
     r"原价|划线价|标价|吊牌价|original price|list price|before the discount|was it before|usual price|regular price"
 )
+_ORDER = re.compile(
+    r"查.{0,6}(?:订单|物流|快递)|(?:订单|物流|快递).{0,6}(?:查|到哪|状态|不动|没更新|停)|(?:我的|帮我).{0,6}订单|"
+    r"track(?:ing)?\b|(?:status|where).{0,12}my (?:order|package|parcel)|my order"
+)
 _TROUBLE = re.compile(
-    r"坏了|坏的|裂|断了|掉了|生锈|不好用|上次买|买回|用了.{0,6}就|有问题|破|碎|漏|少发|发错|少了|缺件|用不了|不能用|开不了|不亮|不工作|没反应|瑕疵|划痕|开线|脱线|还没|没收到|几天了|催|我的订单|订单|"
-    r"broken|broke|damaged|defect|doesn'?t work|not working|stopped|missing|wrong|leak|crack|haven'?t|hasn'?t|not (?:arrived|received)|never|my (?:order|package|parcel)|faulty"
+    r"坏了|坏的|裂|断了|掉了|生锈|不好用|上次买|买回|用了.{0,6}就|有问题|破|碎|漏|少发|发错|少了|缺件|用不了|不能用|开不了|不亮|不工作|"
+    r"没反应|瑕疵|划痕|开线|脱线|还没|没收到|几天了|催|订单|broken|broke|damaged|defect|doesn'?t work|not working|stopped|missing|"
+    r"wrong|leak|crack|haven'?t|hasn'?t|not (?:arrived|received)|never|my (?:package|parcel)|faulty"
 )
 
 
@@ -63,7 +70,7 @@ class AnswerPlan:
     intent: Intent
     facts: tuple[Fact, ...] = ()
     product_ids: tuple[str, ...] = ()
-    emotion: Emotion = Emotion()
+    emotion: Emotion = NEUTRAL
     interrupts: bool = True
     behaviour: Behaviour = "answer"
     needs_human: bool = False
@@ -112,7 +119,9 @@ class Answerer:
             return ()
         if asked.intent is Intent.COMPARE and len(found) == 1 and card is not None and card.id != found[0].id:
             found = [card, found[0]] if asked.pointing else [found[0], card]
-        elif (card is not None and len(found) > 1 and card in found and asked.intent is not Intent.COMPARE) or (not found and card is not None):
+        elif (card is not None and len(found) > 1 and card in found and asked.intent is not Intent.COMPARE) or (
+            not found and card is not None
+        ):
             found = [card]
         return tuple(found[:2])
 
@@ -153,8 +162,8 @@ class Answerer:
                 self._stock(draft, products)
             elif intent is Intent.SHIPPING:
                 self._shipping(draft, products)
-        if asked.also and asked.intent is not Intent.ATTRIBUTE and products:
-            for name in find_attributes(asked.rest)[:2]:
+        if asked.intent in (Intent.PRICE, Intent.STOCK, Intent.SHIPPING) and asked.product_ids and products:
+            for name in [n for n in find_attributes(asked.rest) if n != "selling_points"][:2]:
                 self._typed_attribute(draft, products[0], name)
         return draft.plan()
 
@@ -218,6 +227,10 @@ class Answerer:
 
     def _after_sales(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         product = products[0] if products else None
+        if _ORDER.search(draft.asked.folded):
+            draft.check("order")
+            draft.needs_human = True
+            return
         trouble = _TROUBLE.search(draft.asked.folded) is not None
         if trouble:
             draft.say("after_sales_trouble")

@@ -46,7 +46,11 @@ def resolve_attribute(product: Product, name: str, folded: str) -> str | None:
             score = 50.0 - wanted.index(key)
         elif any(w in wanted for w in words):
             score = 20.0 - min(wanted.index(w) for w in words if w in wanted)
-        if score > 0 and _HOW_LONG.search(folded) and _DURATION.search(f"{product.attributes[key].zh} {product.attributes[key].en}"):
+        if (
+            score > 0
+            and _HOW_LONG.search(folded)
+            and _DURATION.search(f"{product.attributes[key].zh} {product.attributes[key].en}")
+        ):
             score += 60.0
         if score > 0:
             ranked.append((score + _mention_score(product, key, folded), key))

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - patterns read better on long lines
 """Which product a viewer means: link numbers, titles and aliases in both languages, parts of names, slips of the pen."""
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _LINK = re.compile(
     r"|(?:link|item|product|number|no\.?|#)\s*(?:no\.?|number|num|#)?\s*(?P<d>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:ml|g\b|kg|cm|year|day|hour|week|piece))",
     re.IGNORECASE,
 )
-_ENGLISH_NUMBERS = {n: i + 1 for i, n in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])}
+_ENGLISH_NUMBERS = {
+    n: i + 1 for i, n in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+}
 _PAIR = re.compile(r"和|跟|与|还是|哪|\b(?:or|and|vs|versus|than)\b")
 _STRONG = 0.62
 _TIE = 0.86
@@ -199,10 +202,10 @@ class Catalogue:
     def _by_sound(self, folded: str) -> Named | None:
         """Names written with other characters of the same sound (保温悲), or in pinyin (baowenbei)."""
         if _CJK_RUN.search(folded):
-            sounds = lazy_pinyin(folded, errors=lambda text: list(text))
+            sounds = [lazy_pinyin(c)[0] if _CJK_RUN.match(c) else c for c in folded]
             for name, product_id in self._sounds:
                 for start in range(len(sounds) - len(name) + 1):
-                    if sounds[start : start + len(name)] == list(name) and len(sounds) == len(folded):
+                    if sounds[start : start + len(name)] == list(name):
                         return Named((product_id,), 0, folded[:start] + " " + folded[start + len(name) :])
             return None
         letters = folded.replace(" ", "")
@@ -262,25 +265,26 @@ class Catalogue:
         """True when a phrase occurs somewhere in the catalogue's texts."""
         return _squeeze(phrase) in self._vocabulary_text
 
-    def unknown_thing(self, rest: str) -> str:
-        """What remains of a question once known words are taken out, if it can name a thing we do not have; else ''."""
-        if _CJK_RUN.search(rest):
-            return self._unknown_chinese(rest)
-        for _, en in lexicon.ATTRIBUTES.values():
-            rest = re.sub(rf"(?<![a-z])(?:{en})", " ", rest)
-        left = [w for w in _WORD.findall(rest) if len(w) > 2 and w not in self._all_words and stem(w) not in self._all_words]
-        return " ".join(left)
+    def unknown_thing(self, rest: str, *, strict: bool = False) -> str:
+        """What remains of a question once its known words are taken out, if it can name a thing we do not have; else ''.
 
-    def _unknown_chinese(self, rest: str) -> str:
-        plain = "".join(_CJK_RUN.findall(rest)) + " " + " ".join(w for w in _WORD.findall(rest) if w not in self._all_words)
-        pieces = [p for p in _strip_known(plain).split() if len(p) >= 2 and not self.knows(p)]
-        return "".join(pieces)
+        ``strict``: words that only occur somewhere in the catalogue's texts do not count as known (a 'coffee machine' is
+        unknown although some cup is good for coffee).
+        """
+        english = rest
+        for _, en in lexicon.ATTRIBUTES.values():
+            english = re.sub(rf"(?<![a-z])(?:{en})", " ", english)
+        known = _QUESTION_WORDS if strict else self._all_words
+        left = [w for w in _WORD.findall(english) if len(w) > 2 and w not in known and stem(w) not in known]
+        chinese = [p for p in _strip_known("".join(_CJK_RUN.findall(rest))).split() if len(p) >= 2]
+        return " ".join([p for p in chinese if strict or not self.knows(p)] + left)
 
     def product(self, product_id: str) -> Product | None:
         """The product with this id."""
         return self._knowledge.product(product_id)
 
 
+_QUESTION_WORDS = lexicon.STOP_EN | set(lexicon.ENGLISH_WORDS) | {stem(w) for w in (*lexicon.STOP_EN, *lexicon.ENGLISH_WORDS)}
 _STOPS_BY_LENGTH = sorted(lexicon.STOP_ZH, key=len, reverse=True)
 
 

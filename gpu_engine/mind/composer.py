@@ -27,6 +27,7 @@ from gpu_engine.speech.engine import SpeechError
 from gpu_engine.speech.service import ClauseAudio
 
 Send = Callable[[MindMessage], None]
+NEUTRAL = Emotion()
 _SAMPLES_PER_MS = SAMPLE_RATE_HZ // 1000
 _NUMBER = re.compile(r"[¥$€£]?\d[\d,.]*")
 
@@ -43,7 +44,7 @@ class Utterance:
     lang: Lang
     facts: tuple[Fact, ...] = ()
     card: Card | None = None
-    emotion: Emotion = Emotion()
+    emotion: Emotion = NEUTRAL
     interruptible: bool = True
     cursor: tuple[int, int, int, int] | None = None
     gap_after_ms: int = 0

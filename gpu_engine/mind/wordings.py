@@ -81,6 +81,10 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "zh": ("很抱歉给您带来不便，我会转给店里的客服跟进。", "抱歉让您遇到这个问题，店里的客服会跟进处理。"),
         "en": ("I am sorry about that. I will pass it on so that customer service follows up.", "Sorry for the trouble; customer service will follow up."),
     },
+    "order": {
+        "zh": ("订单信息我这边看不到，请联系店铺客服查询，我也会转告店里确认。",),
+        "en": ("I cannot see orders from here; please contact customer service, and I will check with the shop too.",),
+    },
     "complaint": {
         "zh": ("很抱歉让您有不好的体验，我会把情况转给店里，由客服跟进处理。", "对不起，让您失望了，店里的客服会来跟进您的问题。"),
         "en": (

@@ -32,7 +32,9 @@ class Desk:
         self.reports.append((event.id, outcome, reason))
 
     def offer(self, text: str, *, user: str = "u", **fields: object) -> tuple[str, str]:
-        event = ChatEvent(id=str(fields.pop("id", f"e{len(self.reports)}-{self.inbox.counts.received}")), text=text, user=user, **fields)  # type: ignore[arg-type]
+        event = ChatEvent(
+            id=str(fields.pop("id", f"e{len(self.reports)}-{self.inbox.counts.received}")), text=text, user=user, **fields
+        )  # type: ignore[arg-type]
         verdict = self.inbox.offer(event, self.now_ms, None)
         return verdict.outcome, verdict.reason
 
@@ -65,7 +67,9 @@ def test_price_question_among_fifty_comments_in_a_second_is_answered(desk: Desk)
 
 def test_two_hundred_numbered_comments_are_all_accounted_for(desk: Desk) -> None:
     for number in range(200):
-        desk.offer(f"第{number}条，1号链接多少钱" if number % 7 == 0 else f"随便聊聊{number}", user=f"u{number % 50}", id=f"n{number}")
+        desk.offer(
+            f"第{number}条，1号链接多少钱" if number % 7 == 0 else f"随便聊聊{number}", user=f"u{number % 50}", id=f"n{number}"
+        )
         desk.now_ms += 37
     desk.answer_all()
     counts = desk.inbox.counts
@@ -91,7 +95,10 @@ def test_same_meaning_from_many_is_one_question(desk: Desk) -> None:
 
 
 def test_one_viewer_cannot_fill_the_room(desk: Desk) -> None:
-    outcomes = Counter(desk.offer(f"台灯{word}", user="loud") for word in "多少钱 有货吗 多少瓦 什么材质 包邮吗 能退吗 多重 什么颜色 怎么用".split())
+    outcomes = Counter(
+        desk.offer(f"台灯{word}", user="loud")
+        for word in ["多少钱", "有货吗", "多少瓦", "什么材质", "包邮吗", "能退吗", "多重", "什么颜色", "怎么用"]
+    )
     assert outcomes[("dropped", "too many from one viewer")] == 4
     assert desk.offer("面霜多少钱", user="quiet")[0] == "queued"
 
@@ -123,7 +130,9 @@ def test_hostile_text_is_dropped_with_its_reason(desk: Desk, text: str, reason: 
     assert desk.sums_agree()
 
 
-@pytest.mark.parametrize("text", ["哈" * 10_000, "🔥🔥🔥😄", "<b>保温杯</b>多少钱\x00\x07", "a" * 10_000, "\u202e多少钱\u202d", "{price} %s ${x}"])
+@pytest.mark.parametrize(
+    "text", ["哈" * 10_000, "🔥🔥🔥😄", "<b>保温杯</b>多少钱\x00\x07", "a" * 10_000, "\u202e多少钱\u202d", "{price} %s ${x}"]
+)
 def test_absurd_text_never_raises_and_is_counted(desk: Desk, text: str) -> None:
     desk.offer(text)
     assert desk.inbox.counts.received == 1
@@ -164,7 +173,26 @@ def test_longest_waiting_question_gets_its_turn_in_a_flood(desk: Desk) -> None:
 
 def flood(seed: int) -> Callable[[], ChatEvent]:
     rng = random.Random(seed)
-    words = "多少钱 有货吗 哈哈 主播 好看 666 保温杯 台灯 面霜 包邮吗 来了 你好 加油 什么材质 how much link discount".split()
+    words = [
+        "多少钱",
+        "有货吗",
+        "哈哈",
+        "主播",
+        "好看",
+        "666",
+        "保温杯",
+        "台灯",
+        "面霜",
+        "包邮吗",
+        "来了",
+        "你好",
+        "加油",
+        "什么材质",
+        "how",
+        "much",
+        "link",
+        "discount",
+    ]
     count = 0
 
     def event() -> ChatEvent:

@@ -33,7 +33,10 @@ CUP = Product(
         "keep_warm": Text(zh="12小时保温", en="keeps hot for 12 hours"),
         "color": Text(zh="墨绿、米白两色", en="dark green and cream"),
     },
-    selling_points=(Text(zh="杯盖可以当杯子用", en="the lid doubles as a cup"), Text(zh="单手就能开盖", en="opens with one hand")),
+    selling_points=(
+        Text(zh="杯盖可以当杯子用", en="the lid doubles as a cup"),
+        Text(zh="单手就能开盖", en="opens with one hand"),
+    ),
     shipping=Text(zh="48小时内发货，江浙沪包邮", en="ships within 48 hours"),
     after_sales=Text(zh="七天无理由退货，一年质保", en="7-day returns and a one-year warranty"),
 )
@@ -52,7 +55,9 @@ CREAM = Product(
         "ingredients": Text(zh="神经酰胺、角鲨烷", en="ceramides and squalane"),
     },
     promotion=Promotion(
-        text=Text(zh="第二件半价", en="second one half price"), starts_at="2026-01-01T00:00:00+00:00", ends_at="2026-02-01T00:00:00+00:00"
+        text=Text(zh="第二件半价", en="second one half price"),
+        starts_at="2026-01-01T00:00:00+00:00",
+        ends_at="2026-02-01T00:00:00+00:00",
     ),
 )
 LAMP = Product(
@@ -93,7 +98,8 @@ def lines(count: int, *, prefix: str = "第", segment: str = "s", **options: Any
     """``count`` lines of one sentence each, all different."""
     digits = "一二三四五六七八九十甲乙丙丁戊己庚辛壬癸"
     return tuple(
-        Line(id=f"{segment}{i}", text=f"这是{prefix}{digits[i % 20]}句介绍的话，大家慢慢听我讲清楚。", **options) for i in range(count)
+        Line(id=f"{segment}{i}", text=f"这是{prefix}{digits[i % 20]}句介绍的话，大家慢慢听我讲清楚。", **options)
+        for i in range(count)
     )
 
 
@@ -110,4 +116,6 @@ def spec_of(show: RunOfShow, **options: Any) -> SessionSpec:
 
 def plain_show(count: int = 20) -> RunOfShow:
     """One segment about the cup with ``count`` sentences."""
-    return show_of(Segment(id="points", kind=SegmentKind.POINTS, title="保温杯", product_id="cup", lines=lines(count)), loop=False)
+    return show_of(
+        Segment(id="points", kind=SegmentKind.POINTS, title="保温杯", product_id="cup", lines=lines(count)), loop=False
+    )

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - cases read better one a line
 """Facts that change and minds that die: nothing old is said again, nothing is said twice over."""
 
 from __future__ import annotations
@@ -90,7 +91,12 @@ async def test_answer_in_the_making_is_made_again_with_the_new_price(tmp_path: P
 
 async def test_hard_coded_price_that_is_no_longer_true_is_not_spoken(tmp_path: Path) -> None:
     show = show_of(
-        Segment(id="p", kind=SegmentKind.PRICE, product_id="cup", lines=(*lines(2), Line(id="h", text="记住了，只要129元。"), *lines(2, prefix="后"))),
+        Segment(
+            id="p",
+            kind=SegmentKind.PRICE,
+            product_id="cup",
+            lines=(*lines(2), Line(id="h", text="记住了，只要129元。"), *lines(2, prefix="后")),
+        ),
         loop=False,
     )
     async with on_air(spec_of(show), tmp_path) as rig:
@@ -116,7 +122,10 @@ async def test_restarted_mind_goes_on_where_the_body_is(tmp_path: Path) -> None:
         await rig.body.advance(12_000)
         saved = rig.of("cursor")[-1]
         await rig.restart_mind(
-            spec_of(plain_show(10), cursor=Cursor(**{k: saved[k] for k in ("loop", "segment_index", "line_index", "sentence_index")}))
+            spec_of(
+                plain_show(10),
+                cursor=Cursor(**{k: saved[k] for k in ("loop", "segment_index", "line_index", "sentence_index")}),
+            )
         )
         await rig.body.advance(60_000)
         assert rig.body.spoken_texts("script") == [line.text for line in lines(10)]
@@ -131,7 +140,10 @@ async def test_mind_killed_during_an_answer_repeats_at_most_the_cut_sentence(tmp
         assert rig.body.spoken_texts("answer")
         saved = rig.of("cursor")[-1]
         await rig.restart_mind(
-            spec_of(plain_show(10), cursor=Cursor(**{k: saved[k] for k in ("loop", "segment_index", "line_index", "sentence_index")}))
+            spec_of(
+                plain_show(10),
+                cursor=Cursor(**{k: saved[k] for k in ("loop", "segment_index", "line_index", "sentence_index")}),
+            )
         )
         await rig.body.advance(70_000)
         heard = rig.body.spoken_texts("script")
@@ -163,6 +175,6 @@ async def test_every_clip_that_sounds_was_sealed_and_carries_sound_and_lips(tmp_
         for chunk in chunks:
             samples = len(chunk.pcm) // 2
             assert abs(len(chunk.lips) / 32 - samples / 960) <= 1.0
-            assert all(0 <= ms for ms in (*chunk.cut_ms, *chunk.emphasis_ms))
+            assert all(ms >= 0 for ms in (*chunk.cut_ms, *chunk.emphasis_ms))
         text = "".join(c.text for m in chunks for c in m.captions)
         assert lines(1)[0].text in text

@@ -97,7 +97,9 @@ async def test_late_speech_of_a_cancelled_turn_is_discarded(tmp_path: Path) -> N
 
 
 async def test_legal_notice_is_completed_before_the_operator_speaks(tmp_path: Path) -> None:
-    notice = Line(id="legal", text="郑重提示，请大家理性消费，按需购买，具体规则以商品页面公示的内容为准。", interruptible=False)
+    notice = Line(
+        id="legal", text="郑重提示，请大家理性消费，按需购买，具体规则以商品页面公示的内容为准。", interruptible=False
+    )
     show = show_of(Segment(id="a", kind=SegmentKind.ANNOUNCEMENT, lines=(notice, *lines(3))), loop=False)
     async with on_air(spec_of(show), tmp_path) as rig:
         await rig.body.advance(6_000)
@@ -190,7 +192,15 @@ async def test_operator_words_that_break_the_law_are_refused_with_word_and_rule(
 async def test_answers_in_a_row_are_bounded_before_the_script_advances(tmp_path: Path) -> None:
     async with on_air(spec_of(plain_show(20)), tmp_path) as rig:
         await rig.body.advance(9_000)
-        for question in ("1号链接多少钱", "3号链接多少钱", "1号还有货吗", "3号还有货吗", "保温杯什么材质", "台灯多少瓦", "保温杯容量多大"):
+        for question in (
+            "1号链接多少钱",
+            "3号链接多少钱",
+            "1号还有货吗",
+            "3号还有货吗",
+            "保温杯什么材质",
+            "台灯多少瓦",
+            "保温杯容量多大",
+        ):
             await rig.ask(question)
         await rig.body.advance(120_000)
         kinds = [str(b.kind) for b, _ in rig.body.started()]

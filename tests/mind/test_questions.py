@@ -6,6 +6,7 @@ Run this module directly to see the figures and the ids that failed, by kind.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -115,7 +116,8 @@ def test_no_wrong_price_is_ever_said(desk: Desk, name: str) -> None:
         said = [n for n in expect["must_not"] if questions.says(reply.text, n)]
         assert said == [], case["id"]
         if expect["intent"] == "price" and reply.behaviour == "answer" and expect["behaviour"] == "answer":
-            missing = [g for g in expect["must_contain_any"] if not any(questions.says(reply.text, n) for n in g)]
+            prices = [g for g in expect["must_contain_any"] if any("元" in n or "¥" in n for n in g)]
+            missing = [g for g in prices if not any(questions.says(reply.text, n) for n in g)]
             assert missing == [] or reply.intent != "price", case["id"]
 
 
@@ -123,6 +125,30 @@ def test_no_wrong_price_is_ever_said(desk: Desk, name: str) -> None:
 def test_share_of_right_answers(desk: Desk, name: str) -> None:
     count, failed = judge(desk, name)
     assert 1 - len(failed) / count >= FLOORS[name], sorted(failed)
+
+
+@pytest.mark.parametrize("case", questions.load("injection_cases.jsonl"), ids=lambda c: c["id"])
+def test_attacks_in_comments_have_no_effect(desk: Desk, case: dict[str, Any]) -> None:
+    if case["where"] != "comment":
+        pytest.skip("arrives by import: the importer's test")
+    reply = desk.ask(case["text"] * case.get("repeat", 1), case.get("pinned"))
+    assert reply.behaviour in {case["behaviour"], *case.get("also_behaviour", ())}
+    assert [n for n in case["must_not"] if questions.says(reply.text, n)] == []
+    assert [p for p in case["must_not_match"] if re.search(p, reply.text)] == []
+    assert all(any(questions.says(reply.text, n) for n in group) for group in case.get("must_contain_any", ()))
+    if case.get("then"):
+        after = desk.ask(case["then"], case.get("then_pinned"))
+        assert all(any(questions.says(after.text, n) for n in group) for group in case.get("then_must_contain_any", ()))
+        assert [n for n in case["must_not"] if questions.says(after.text, n)] == []
+
+
+@pytest.mark.parametrize("case", questions.load("adlaw_cases.jsonl"), ids=lambda c: c["id"])
+def test_advertising_cases_meet_the_gate(desk: Desk, case: dict[str, Any]) -> None:
+    verdict = Gate(desk.knowledge).check(case["text"], lang="zh", product_ids=None, now=NOW)
+    assert verdict.allowed is (case["expect"] == "pass"), verdict.findings
+    rules = {"verify_price_history": "reference_price", "verify_promo_window": "promo_window"}
+    if case["expect"] in rules:
+        assert any(rules[case["expect"]] in f.rule for f in verdict.findings)
 
 
 def main() -> None:

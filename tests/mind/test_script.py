@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - cases read better one a line
 """Sentences, variants and cursors of a run-of-show; placeholders filled when spoken."""
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ def test_loops_use_variants_in_turn_and_cursors_lead_back() -> None:
     line = Line(id="a", text="第一种说法在这里。还有一句话补充。", variants=("第二种说法在这里。",))
     script = Script(show_of(Segment(id="s", kind=SegmentKind.HOOK, lines=(line,))))
     told = script.ahead(Cursor(), 5)
-    assert [s.template for s in told] == ["第一种说法在这里。", "还有一句话补充。", "第二种说法在这里。", "第一种说法在这里。", "还有一句话补充。"]
+    assert [s.template for s in told] == [
+        "第一种说法在这里。",
+        "还有一句话补充。",
+        "第二种说法在这里。",
+        "第一种说法在这里。",
+        "还有一句话补充。",
+    ]
     assert all(script.at(s.cursor) == s for s in told)
     assert all(cursor_from(cursor_tuple(s.cursor)) == s.cursor for s in told)
 
@@ -83,7 +90,11 @@ def test_line_is_filled_with_the_product_of_its_segment() -> None:
     ],
 )
 def test_money_is_written_exactly(minor: int, currency: str, zh: str, en: str, label: str) -> None:
-    assert (money_text(minor, currency, "zh"), money_text(minor, currency, "en"), money_label(minor, currency)) == (zh, en, label)
+    assert (money_text(minor, currency, "zh"), money_text(minor, currency, "en"), money_label(minor, currency)) == (
+        zh,
+        en,
+        label,
+    )
 
 
 def test_card_shows_rendered_prices_and_what_is_sold_out() -> None:

@@ -42,7 +42,9 @@ async def test_price_question_is_answered_and_the_script_returns_to_its_sentence
 
 
 async def test_line_that_may_not_be_interrupted_is_completed_first(tmp_path: Path) -> None:
-    notice = Line(id="legal", text="郑重提示，请大家理性消费，按需购买，具体规则以商品页面公示的内容为准。", interruptible=False)
+    notice = Line(
+        id="legal", text="郑重提示，请大家理性消费，按需购买，具体规则以商品页面公示的内容为准。", interruptible=False
+    )
     show = show_of(Segment(id="a", kind=SegmentKind.ANNOUNCEMENT, lines=(notice, *lines(3))), loop=False)
     async with on_air(spec_of(show), tmp_path) as rig:
         await rig.body.advance(6_500)
