@@ -74,6 +74,18 @@ def check_foreign_key(field: models.ForeignKey[Any, Any], value: object, tenant_
         )
 
 
+def _check_rows(objs: Iterable[TenantModel], keys: list[models.ForeignKey[Any, Any]], binding: str) -> None:
+    """Each row belongs to the active tenant and points at rows of its own; a target shared by many is asked for once."""
+    pointed_at = {}
+    for obj in objs:
+        obj.refuse_other_tenant(binding)
+        for field in keys:
+            value = getattr(obj, field.attname)
+            pointed_at[(field.name, value, obj.tenant_id)] = (field, value)
+    for (_, _, tenant_id), (field, value) in pointed_at.items():
+        check_foreign_key(field, value, tenant_id)
+
+
 class TenantQuerySet(models.QuerySet[Any]):
     """A query set bound to the tenant in whose scope it was made; it runs in that scope only."""
 
@@ -87,7 +99,7 @@ class TenantQuerySet(models.QuerySet[Any]):
 
     @property
     def query(self) -> Query:
-        """The SQL query; refused outside the scope it was made in, so it cannot be joined into another tenant's either."""
+        """The SQL query; refused outside the scope it was made in, so unions, ``|`` and subqueries cannot take it along."""
         if self._binding is not None:
             self._guard_read()
         return models.QuerySet.query.fget(self)  # type: ignore[attr-defined, no-any-return]
@@ -157,24 +169,6 @@ class TenantQuerySet(models.QuerySet[Any]):
     def extra(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TenancyError(f"extra() can widen a query past its tenant: write the {self.model.__name__} query with the ORM")
 
-    def _combinator_query(self, combinator: str, *other_qs: models.QuerySet[Any], **kwargs: Any) -> TenantQuerySet:
-        for other in other_qs:
-            _guard_other(other)
-        combined: TenantQuerySet = super()._combinator_query(combinator, *other_qs, **kwargs)  # type: ignore[misc]
-        return combined
-
-    def __and__(self, other: Any) -> Any:
-        _guard_other(other)
-        return super().__and__(other)
-
-    def __or__(self, other: Any) -> Any:
-        _guard_other(other)
-        return super().__or__(other)
-
-    def __xor__(self, other: Any) -> Any:
-        _guard_other(other)
-        return super().__xor__(other)
-
     # -- writes ------------------------------------------------------------------------------------------------------
 
     def _insert(self, objs: Sequence[TenantModel], fields: Any, **kwargs: Any) -> Any:
@@ -185,11 +179,7 @@ class TenantQuerySet(models.QuerySet[Any]):
                 f"bulk_create(update_conflicts=True) could overwrite another tenant's {self.model.__name__}: "
                 "update the rows you read"
             )
-        keys = tenant_foreign_keys(self.model)
-        for obj in objs:
-            obj.refuse_other_tenant(binding)
-            for field in keys:
-                check_foreign_key(field, getattr(obj, field.attname), obj.tenant_id)
+        _check_rows(objs, tenant_foreign_keys(self.model), binding)
         return super()._insert(objs, fields, **kwargs)  # type: ignore[misc]
 
     _insert.alters_data = True  # type: ignore[attr-defined]
@@ -260,20 +250,12 @@ class TenantQuerySet(models.QuerySet[Any]):
         if "tenant" in names or "tenant_id" in names:
             raise TenancyError(f"a {self.model.__name__} never changes its tenant: copy it instead")
         keys = [field for field in tenant_foreign_keys(self.model) if {field.name, field.attname} & names]
-        for obj in objs:
-            obj.refuse_other_tenant(binding)
-            for field in keys:
-                check_foreign_key(field, getattr(obj, field.attname), obj.tenant_id)
+        _check_rows(objs, keys, binding)
         checked = self._chain()  # type: ignore[attr-defined]
         checked._foreign_keys_checked = True
         return int(models.QuerySet.bulk_update(checked, objs, fields, batch_size=batch_size))
 
     bulk_update.alters_data = True  # type: ignore[attr-defined]
-
-
-def _guard_other(other: models.QuerySet[Any]) -> None:
-    if isinstance(other, TenantQuerySet) and not other._query.is_empty():
-        other._guard()
 
 
 class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: ignore[misc]

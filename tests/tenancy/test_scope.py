@@ -347,6 +347,14 @@ def test_own_rows_work_as_in_plain_django(field: Field) -> None:
         assert row.delete()[0] == 2
 
 
+def test_many_rows_pointing_at_one_ask_for_it_once(field: Field, django_assert_num_queries: Any) -> None:
+    with scope(field.b):
+        rows = [Faq(question_zh=str(n), answer_zh="a", product=field.product_b) for n in range(50)]
+        # Whether the product is there, and the insert (in the test's own transaction).
+        with django_assert_num_queries(2):
+            Faq.objects.bulk_create(rows)
+
+
 def test_trails_are_written_once(field: Field) -> None:
     with scope(field.b):
         event = AuditEvent.objects.create(actor_label="x", action="a", target_type="t", target_id="i")
