@@ -55,6 +55,17 @@ with scope(Tenant.objects.get()):
 """
 
 
+REPRICE = """
+from lumihost.core.audit import SYSTEM
+from lumihost.knowledge import services
+from tenants.context import scope
+from tenants.models import Tenant
+with scope(Tenant.objects.get()):
+    services.create_product(fields={"sku": "A-1", "title_zh": "面膜", "price_minor": 1990, "currency": "CNY"}, actor=SYSTEM)
+    print(services.shop_profile().version)
+"""
+
+
 class Installation:
     """One installation in a folder of its own, on a port of its own."""
 
@@ -161,6 +172,18 @@ def live(installation: Installation) -> Iterator[str]:
     installation.until(
         lambda: installation.billed() == installation.written() > before_written, "the ledger equals the journals"
     )
+
+
+def test_a_price_change_reaches_the_running_host_within_five_seconds(installation: Installation, live: str) -> None:
+    version = int(installation.shell(REPRICE))
+    changed_s = time.monotonic()
+
+    def told() -> set[int]:
+        query = "select json_extract(data, '$.version') from live_sessionevent where kind = 'process' and session_id ="
+        return {v for (v,) in installation.rows(f"{query} '{live}' and json_extract(data, '$.what') = 'knowledge'")}
+
+    installation.until(lambda: version in told(), "the engine has the new facts", timeout_s=5)
+    assert time.monotonic() - changed_s <= 5
 
 
 def test_kill_the_agent_and_its_engine_goes_on_and_is_taken_back(installation: Installation, live: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -56,10 +55,7 @@ class CeleryChild:
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
+    """SIGKILL: a task hands over in milliseconds and the reconciler sends again; a warm stop waits for the broker's threads."""
     with contextlib.suppress(ProcessLookupError):
-        child.send_signal(signal.SIGQUIT)
-        try:
-            await asyncio.wait_for(child.wait(), 3.0)
-        except TimeoutError:
-            child.kill()
-            await child.wait()
+        child.kill()
+    await child.wait()

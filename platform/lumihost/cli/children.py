@@ -36,7 +36,6 @@ class ChildPlan:
     ready: Callable[[], Awaitable[bool]] | None = None
     ready_within_s: float = 40.0
     stop_within_s: float = 3.0
-    stop_signal: signal.Signals = signal.SIGTERM
 
 
 class Child:
@@ -135,16 +134,15 @@ class Child:
         return ""
 
     async def stop(self) -> None:
-        """The plan's signal, then SIGKILL after the plan's time."""
+        """SIGTERM, then SIGKILL after the plan's time."""
         self._stopping = True
         process = self._process
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                process.send_signal(self.plan.stop_signal)
+                process.terminate()
             try:
                 await asyncio.wait_for(process.wait(), self.plan.stop_within_s)
             except TimeoutError:
-                say_as(self.plan.name, f"did not end within {self.plan.stop_within_s:g} s; killed", "red")
                 self.kill()
                 await process.wait()
         if self._keeper is not None:

@@ -167,8 +167,8 @@ def plans(place: Place, *, sessions: int) -> list[ChildPlan]:
             (python, "-W", "ignore::UserWarning", "-m", "celery", "--quiet", "-A", "lumihost.config.celery", "worker",
              "-Q", "control", "-n", "control@%h", "--pool=threads", "-c", "2", "--without-gossip", "--without-mingle",
              "--without-heartbeat", "-l", "WARNING"),
-            # Its jobs are short and repeatable: a cold stop loses nothing, a warm one waits for the broker's poll.
-            "yellow", stop_signal=signal.SIGQUIT,
+            # Its jobs are short, each in a transaction of its own; Celery's own ways of stopping wait for the broker's threads.
+            "yellow", stop_within_s=1.0,
         ),
         ChildPlan("reconciler", (python, "-m", "django", "reconcile"), "blue"),
         ChildPlan(
@@ -227,11 +227,11 @@ async def _start_all(
 
 
 async def _stop_all(children: list[Child]) -> None:
-    """In reverse order of start; the last two go together, they wait for nobody."""
+    """The agent first, then the rest together: they wait for nobody."""
     say("stopping …")
-    for child in reversed(children[2:]):
+    for child in children[3:]:
         await child.stop()
-    await asyncio.gather(*(child.stop() for child in children[:2]))
+    await asyncio.gather(*(child.stop() for child in children[:3]))
     say("stopped")
 
 
