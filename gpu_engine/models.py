@@ -129,7 +129,7 @@ def _need_space(folder: Path, size: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < size + 50_000_000:
         raise ModelError(
-            f"{folder} has {free / 1e6:.0f} MB free and {size / 1e6 + 50:.0f} MB are needed: free space or choose another folder"
+            f"{folder} has {free / 1e6:.0f} MB free and {size / 1e6 + 50:.0f} MB are needed: free space or choose another folder"  # noqa: E501
         )
 
 
@@ -216,7 +216,9 @@ def _build_kokoro(packages: dict[str, Path], out: Path, say: Progress) -> int:
     try:
         from gpu_engine.speech import kokoro_build
     except ImportError as error:
-        raise ModelError(f"'{error.name}' is not installed and is needed to build the speech model: pip install 'lumihost[cpu]'") from error
+        raise ModelError(
+            f"'{error.name}' is not installed and is needed to build the speech model: pip install 'lumihost[cpu]'"
+        ) from error
     kokoro_build.build(whole, vocab, out, say)
     return KOKORO_BUILD
 
@@ -286,8 +288,14 @@ def require_whisper(folder: Path | None = None) -> Path:
     """
     root = folder or models_dir()
     if problem := check_folder(root / WHISPER_FOLDER, 1):
-        raise ModelError(f"recogniser in {root / WHISPER_FOLDER}: {problem}: run 'python -m gpu_engine.models prepare --with-asr'")
+        raise ModelError(
+            f"recogniser in {root / WHISPER_FOLDER}: {problem}: run 'python -m gpu_engine.models prepare --with-asr'"
+        )
     return root / WHISPER_FOLDER
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -310,7 +318,7 @@ def main(arguments: list[str] | None = None) -> int:
             wrong += bool(problem) and path == KOKORO_FOLDER
         return 1 if wrong else 0
     try:
-        prepare(folder, options.wheels or folder / "wheels", with_asr=options.with_asr, say=lambda text: print(text, flush=True))  # noqa: T201
+        prepare(folder, options.wheels or folder / "wheels", with_asr=options.with_asr, say=_say)
     except ModelError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -55,7 +55,7 @@ class SpeechCache:
         folder.mkdir(parents=True, exist_ok=True)
         for leftover in folder.glob("*.part"):
             leftover.unlink(missing_ok=True)
-        entries = sorted(((p.stat().st_mtime_ns, p.stat().st_size, p.stem) for p in folder.glob(f"*{_SUFFIX}")))
+        entries = sorted((p.stat().st_mtime_ns, p.stat().st_size, p.stem) for p in folder.glob(f"*{_SUFFIX}"))
         # dict order is the order of use: oldest first.
         self._sizes: dict[str, int] = {key: size for _, size, key in entries}
         self._total = sum(self._sizes.values())

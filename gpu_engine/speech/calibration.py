@@ -1,6 +1,7 @@
 """Measure what the vocoder's build needs: ``python -m gpu_engine.speech.calibration EXPORT.onnx``.
 
-Writes ``kokoro_calibration.npz`` beside this file, which ``python -m gpu_engine.models prepare`` uses: the normalisation statistics of
+Writes ``kokoro_calibration.npz`` beside this file, which ``python -m gpu_engine.models prepare`` uses: the
+normalisation statistics of
 every shipped voice (whole clauses of it) and the 8-bit ranges of the convolutions (a window of each clause).
 """
 
@@ -22,7 +23,14 @@ from gpu_engine.speech import g2p
 from gpu_engine.speech.excitation import Excitation
 from gpu_engine.speech.graph import CONTENT, ENERGY, EXCITATION, PITCH, float_convolutions, split_kokoro
 from gpu_engine.speech.quantise import Ranges, fuse_normalisation, pack_ranges, quantisable, unpack_ranges, with_range_outputs
-from gpu_engine.speech.statistics import INPUT, Layout, normalised_tensors, pooled, with_given_statistics, with_statistics_outputs
+from gpu_engine.speech.statistics import (
+    INPUT,
+    Layout,
+    normalised_tensors,
+    pooled,
+    with_given_statistics,
+    with_statistics_outputs,
+)
 from gpu_engine.speech.voice_table import style_table, voices
 
 CALIBRATION_FILE = Path(__file__).resolve().parent / "kokoro_calibration.npz"
@@ -102,10 +110,12 @@ def _measure_statistics(model: onnx.ModelProto, clauses: list[_Clause]) -> tuple
     found: dict[str, list[tuple[int, list[Any]]]] = {}
     for clause in clauses:
         found.setdefault(clause.voice, []).append((clause.frames, session.run(names, clause.feed)))
-    first = clauses and found[clauses[0].voice][0][1]
+    first = found[clauses[0].voice][0][1]
     layout = Layout(tuple(normalised_tensors(model)), tuple(int(values.shape[0]) for values in first[0::2]))
     pools = {
-        voice: pooled([values[0::2] for _, values in runs], [values[1::2] for _, values in runs], [float(frames) for frames, _ in runs])
+        voice: pooled(
+            [values[0::2] for _, values in runs], [values[1::2] for _, values in runs], [float(frames) for frames, _ in runs]
+        )
         for voice, runs in found.items()
     }
     return layout, pools

@@ -18,8 +18,10 @@ Lang = Literal["zh", "en"]
 _RUN = re.compile(r"(?P<han>[\u4e00-\u9fff]+)|(?P<latin>[A-Za-zÀ-ÖØ-öø-ÿ][A-Za-zÀ-ÖØ-öø-ÿ' -]*)|(?P<other>.)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ']+")
 _PUNCTUATION = {
-    "，": ",", "、": ",", ",": ",", "。": ".", ".": ".", "！": "!", "!": "!", "？": "?", "?": "?", "；": ";", ";": ";", "：": ":", ":": ":",
-    "…": "…", "—": "—", "（": "(", "）": ")", "(": "(", ")": ")", "“": "“", "”": "”", '"': "", "\n": ",", "-": " ", " ": " ", "\t": " ",
+    "，": ",", "、": ",", ",": ",", "。": ".", ".": ".", "！": "!", "!": "!", "？": "?", "?": "?", "；": ";", ";": ";",
+    "：": ":", ":": ":",
+    "…": "…", "—": "—", "（": "(", "）": ")", "(": "(", ")": ")", "“": "“", "”": "”", '"': "", "\n": ",", "-": " ",
+    " ": " ", "\t": " ",
 }  # fmt: skip
 _PHRASES: dict[str, list[list[str]]] = {
     "还货": [["huán"], ["huò"]],
@@ -56,11 +58,41 @@ _PHRASES: dict[str, list[list[str]]] = {
     "处理": [["chǔ"], ["lǐ"]],
     "一会儿": [["yī"], ["huì"], ["er"]],
 }
-_READ_AS_WORDS = frozenset("PRO MAX MINI PLUS NEW HOT BIG TOP SALE FREE NOW OFF BUY ONE TWO SET BOX RED ULTRA LITE AIR BEST SUPER HELLO OK".split())
+_READ_AS_WORDS = frozenset(
+    [
+        "PRO",
+        "MAX",
+        "MINI",
+        "PLUS",
+        "NEW",
+        "HOT",
+        "BIG",
+        "TOP",
+        "SALE",
+        "FREE",
+        "NOW",
+        "OFF",
+        "BUY",
+        "ONE",
+        "TWO",
+        "SET",
+        "BOX",
+        "RED",
+        "ULTRA",
+        "LITE",
+        "AIR",
+        "BEST",
+        "SUPER",
+        "HELLO",
+        "OK",
+    ]
+)
 _UNITS_SPELT = {"GB": "GB", "TB": "TB", "MB": "MB", "mAh": "MAH", "GHz": "GHZ", "MHz": "MHZ"}
 _LETTERS = {
-    "A": "ˈA", "B": "bˈi", "C": "sˈi", "D": "dˈi", "E": "ˈi", "F": "ˈɛf", "G": "ʤˈi", "H": "ˈAʧ", "I": "ˈI", "J": "ʤˈA", "K": "kˈA", "L": "ˈɛl",
-    "M": "ˈɛm", "N": "ˈɛn", "O": "ˈO", "P": "pˈi", "Q": "kjˈu", "R": "ˈɑɹ", "S": "ˈɛs", "T": "tˈi", "U": "jˈu", "V": "vˈi", "W": "dˈʌbᵊljˌu",
+    "A": "ˈA", "B": "bˈi", "C": "sˈi", "D": "dˈi", "E": "ˈi", "F": "ˈɛf", "G": "ʤˈi", "H": "ˈAʧ", "I": "ˈI",
+    "J": "ʤˈA", "K": "kˈA", "L": "ˈɛl",
+    "M": "ˈɛm", "N": "ˈɛn", "O": "ˈO", "P": "pˈi", "Q": "kjˈu", "R": "ˈɑɹ", "S": "ˈɛs", "T": "tˈi", "U": "jˈu",
+    "V": "vˈi", "W": "dˈʌbᵊljˌu",
     "X": "ˈɛks", "Y": "wˈI", "Z": "zˈi",
 }  # fmt: skip
 

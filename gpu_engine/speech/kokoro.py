@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +46,7 @@ _LONGEST_FINAL_MS = 260.0
 _MODIFIERS = frozenset("→↗↘↓ʰʲːˈˌ̃ᵝ")
 _STRESS = frozenset("ˈˌ")
 _RESTS = frozenset(" ,.!?;:…—()“”")
-_VERSION = 2
+_VERSION = 3
 
 Floats = NDArray[np.float32]
 
@@ -104,15 +105,19 @@ class KokoroEngine:
             }
             build = json.loads((root / "manifest.json").read_text(encoding="utf-8"))["build"]
             self.vocoder = str(json.loads((root / "vocoder.json").read_text(encoding="utf-8"))["kind"])
-        except Exception as error:  # noqa: BLE001 - whatever onnxruntime raises, the way out is the same
-            raise SpeechError(f"speech model in {root} does not load ({error}): remove that folder and prepare it again") from error
+        except Exception as error:
+            raise SpeechError(
+                f"speech model in {root} does not load ({error}): remove that folder and prepare it again"
+            ) from error
         self._vocoder_inputs = {short: [entry.name for entry in v.get_inputs()] for short, v in self._vocoders.items()}
         self.version = f"82m-v1.b{build}-{self.vocoder}.{_VERSION}"
 
     def _statistics_of(self, voice_id: str) -> Floats:
         found = self._statistics.get(voice_id)
         if found is None:
-            raise SpeechError(f"voice '{voice_id}' has no normalisation statistics: run the calibration for it and prepare the model again")
+            raise SpeechError(
+                f"voice '{voice_id}' has no normalisation statistics: run the calibration for it and prepare the model again"
+            )
         return found
 
     def warm(self) -> None:
@@ -169,7 +174,7 @@ class KokoroEngine:
             durations, content, pitch, energy = self._front.run(
                 None, {"tokens": tokens, "style": row, "speed": np.array([style.speed], dtype=np.float32)}
             )
-        except Exception as error:  # noqa: BLE001 - onnxruntime's own exception classes
+        except Exception as error:
             raise SpeechError(f"the speech model refused {len(symbols)} symbols: {error}") from error
         lengths = durations[0].round().astype(int)
         starts = np.concatenate([[0], np.cumsum(lengths)]) - _LATE_FRAMES
@@ -218,7 +223,7 @@ class KokoroEngine:
         try:
             with self._lock:
                 wave: Floats = self._vocoders[short].run(None, values)[0]
-        except Exception as error:  # noqa: BLE001 - onnxruntime's own exception classes
+        except Exception as error:
             raise SpeechError(f"the vocoder failed on frames {low} to {high}: {error}") from error
         if not np.isfinite(wave).all():
             raise SpeechError(f"the vocoder gave sound that is not finite on frames {low} to {high}")

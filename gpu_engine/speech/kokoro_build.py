@@ -1,7 +1,8 @@
 """Build the files that :class:`gpu_engine.speech.kokoro.KokoroEngine` runs from the pinned export.
 
 Two vocoders can be made of it: the export's own (8 bits, ranges found while running) and the static one of
-:mod:`gpu_engine.speech.quantise`, two and a half times as fast where the processor multiplies bytes well (VNNI, AMX, recent ARM). Both
+:mod:`gpu_engine.speech.quantise`, two and a half times as fast where the processor multiplies bytes well (VNNI, AMX,
+recent ARM). Both
 are tried on this machine against the float one; the static one is taken when it is true and faster here. Each is written twice:
 ``vocoder`` with fixed statistics for clauses of ordinary length, ``vocoder_short`` which normalises by window for short ones.
 """
@@ -57,7 +58,10 @@ def build(export: bytes, vocab: dict[str, int], out: Path, say: Callable[[str], 
     say("  front.onnx")
     measured = load_calibration()
     np.savez(out / "statistics.npz", **measured.statistics)  # type: ignore[arg-type]
-    by_window = {"static": fuse_normalisation(float_convolutions(pieces["vocoder"])), "dynamic": fuse_normalisation(pieces["vocoder"])}
+    by_window = {
+        "static": fuse_normalisation(float_convolutions(pieces["vocoder"])),
+        "dynamic": fuse_normalisation(pieces["vocoder"]),
+    }
     floating = with_given_statistics(by_window["static"], measured.layout)
     by_window["static"] = quantise(by_window["static"], measured.ranges)
     static = quantise(floating, measured.ranges)
@@ -74,10 +78,14 @@ def build(export: bytes, vocab: dict[str, int], out: Path, say: Callable[[str], 
     report = {
         "kind": kind,
         "distance_to_float_db": {name: round(value, 2) for name, value in distance.items()},
-        "real_time_factor": {name: round(trial.seconds / seconds, 3) for name, trial in (trials | {"float": reference}).items()},
+        "real_time_factor": {
+            name: round(trial.seconds / seconds, 3) for name, trial in (trials | {"float": reference}).items()
+        },
     }
     (out / "vocoder.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    say(f"  vocoder.onnx: {kind} int8; on this machine {report['real_time_factor']} of real time, {report['distance_to_float_db']} dB from float")
+    say(
+        f"  vocoder.onnx: {kind} int8; on this machine {report['real_time_factor']} of real time, {report['distance_to_float_db']} dB from float"  # noqa: E501
+    )
 
 
 def _probe(front: onnx.ModelProto, vocab: dict[str, int], excite: Excitation) -> dict[str, Any]:

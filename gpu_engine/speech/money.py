@@ -96,7 +96,8 @@ def write_money(minor: int, currency: str, lang: Lang) -> str:
 
 
 def render_money(minor: int, currency: str, lang: Lang) -> str:
-    """The spoken form: 1990 CNY -> '十九点九元' / 'nineteen point nine yuan'; 1999 USD -> 'nineteen dollars and ninety nine cents'."""
+    """The spoken form: 1990 CNY -> '十九点九元' / 'nineteen point nine yuan'; 1999 USD -> 'nineteen dollars and ninety
+    nine cents'."""
     entry = currency_of(currency)
     spoken = say_amount(amount_text(abs(minor), currency), entry, lang)
     return (("负" if lang == "zh" else "minus ") + spoken) if minor < 0 else spoken

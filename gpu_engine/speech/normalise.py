@@ -14,7 +14,17 @@ from gpu_engine.speech import numbers_en, numbers_zh, rules_en, rules_zh
 from gpu_engine.speech.clean import clean
 from gpu_engine.speech.money import by_sign, render_money, write_money
 
-__all__ = ["Lang", "Normalised", "Span", "normalise", "render_count", "render_money", "render_number", "render_percent", "write_money"]
+__all__ = [
+    "Lang",
+    "Normalised",
+    "Span",
+    "normalise",
+    "render_count",
+    "render_money",
+    "render_number",
+    "render_percent",
+    "write_money",
+]
 
 Lang = Literal["zh", "en"]
 Span = tuple[int, int, int, int]
@@ -50,7 +60,7 @@ def normalise(text: str, lang: Lang) -> Normalised:
                 match = candidate.pattern.match(source, position)
                 if match is None or match.end() == position:
                     continue
-                said = candidate.say(match)
+                said: str | None = candidate.say(match)
                 if said is not None:
                     pieces.append((position, match.end(), _apart(said, source, match.end(), pieces, lang)))
                     position = match.end()
@@ -121,8 +131,8 @@ def render_number(value: int | float | str, lang: Lang) -> str:
     """A plain number as words: 1299 -> '一千二百九十九'."""
     written = str(value)
     negative = written.startswith("-")
-    table = numbers_zh if lang == "zh" else numbers_en
-    words = table.number(written.lstrip("-"))
+    digits = written.lstrip("-")
+    words = numbers_zh.number(digits) if lang == "zh" else numbers_en.number(digits)
     return (("负" if lang == "zh" else "minus ") + words) if negative else words
 
 

@@ -118,7 +118,9 @@ def quantise(model: onnx.ModelProto, ranges: dict[str, Ranges]) -> onnx.ModelPro
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     chosen = {node.name for node in quantisable(model)}
     if missing := chosen - ranges.keys():
-        raise GraphError(f"{len(missing)} convolutions have no calibrated range, among them {sorted(missing)[0]}: calibrate again")
+        raise GraphError(
+            f"{len(missing)} convolutions have no calibrated range, among them {sorted(missing)[0]}: calibrate again"
+        )
     nodes: list[Any] = []
     added: list[Any] = []
     for node in model.graph.node:
@@ -138,7 +140,7 @@ def _quantised(node: Any, weight: Floats, bias: Floats | None, ranges: Ranges) -
     channel = np.maximum(np.abs(ranges.output_high), np.abs(ranges.output_low)) * _MARGIN
     # A silent channel keeps its scale: dividing by nothing would blow its weights up.
     channel = np.where(channel < _TINY, 1.0, channel).astype(np.float32)
-    weight = weight / channel[:, None, None]
+    weight = (weight / channel[:, None, None]).astype(np.float32)
     offset = (bias if bias is not None else np.zeros(weight.shape[0], dtype=np.float32)) / channel
     in_scale, in_zero = _affine(ranges.input_low * _MARGIN, ranges.input_high * _MARGIN)
     low, high = float((ranges.output_low * _MARGIN / channel).min()), float((ranges.output_high * _MARGIN / channel).max())
@@ -158,7 +160,13 @@ def _quantised(node: Any, weight: Floats, bias: Floats | None, ranges: Ranges) -
     tensors = [numpy_helper.from_array(np.asarray(value), f"{name}|{key}") for key, value in values.items()]
 
     def step(kind: str, inputs: list[str], output: str, **attributes: Any) -> Any:
-        return helper.make_node(kind, [f"{name}|{i}" if len(i) < 4 else i for i in inputs], [output], name=f"{name}|{kind}{output[-3:]}", **attributes)
+        return helper.make_node(
+            kind,
+            [f"{name}|{i}" if len(i) < 4 else i for i in inputs],
+            [output],
+            name=f"{name}|{kind}{output[-3:]}",
+            **attributes,
+        )
 
     conv = helper.make_node("Conv", [f"{name}|xd", f"{name}|wd", f"{name}|bd"], [f"{name}|o"], name=name)
     conv.attribute.extend(node.attribute)
@@ -184,7 +192,8 @@ def _affine(low: float, high: float) -> tuple[np.float32, np.uint8]:
 def pack_ranges(ranges: dict[str, Ranges]) -> dict[str, Floats]:
     """Flat arrays for an ``.npz``: per convolution [input low, input high, lows…, highs…]."""
     return {
-        name: np.concatenate([[r.input_low, r.input_high], r.output_low, r.output_high]).astype(np.float32) for name, r in ranges.items()
+        name: np.concatenate([[r.input_low, r.input_high], r.output_low, r.output_high]).astype(np.float32)
+        for name, r in ranges.items()
     }
 
 

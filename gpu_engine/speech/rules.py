@@ -16,7 +16,36 @@ TO = r"\s?[-~—至到]\s?"
 SIGN = "[" + "".join(chr(c) for c in range(0x24, 0x20D0) if unicodedata.category(chr(c)) == "Sc") + "]"
 """One currency sign (Unicode class Sc)."""
 SIGNS = rf"(?:US\$|HK\$|NT\$|CN¥|JP¥|R\$|S\$|A\$|C\$|RMB|{SIGN})"
-SHOUTED = frozenset("NOW WAS ONLY GET BUY FOR OFF SAVE JUST THE AND ALL WIN UP TO AT IS OVER FROM NEW TOP BEST HOT SALE FREE WITH".split())
+SHOUTED = frozenset(
+    [
+        "NOW",
+        "WAS",
+        "ONLY",
+        "GET",
+        "BUY",
+        "FOR",
+        "OFF",
+        "SAVE",
+        "JUST",
+        "THE",
+        "AND",
+        "ALL",
+        "WIN",
+        "UP",
+        "TO",
+        "AT",
+        "IS",
+        "OVER",
+        "FROM",
+        "NEW",
+        "TOP",
+        "BEST",
+        "HOT",
+        "SALE",
+        "FREE",
+        "WITH",
+    ]
+)
 """Words in capitals that are not model names: the number behind them is a number."""
 
 Say = Callable[[re.Match[str]], str | None]

@@ -13,14 +13,39 @@ _digits = numbers_en.spell_digits
 _cardinal = numbers_en.cardinal
 _UNIT = rf"(?:{alternation(UNITS_EN)})(?![A-Za-z])"
 _TO = r"\s?(?:-|~|—|to)\s?"
-_MONTHS = ("January February March April May June July August September October November December").split()
-_MONTH_RE = r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
-_YEAR_BEFORE = re.compile(r"\b(?:in|since|by|year|of|from|until|till|before|after|©|summer|winter|spring|fall|autumn)\s$", re.IGNORECASE)
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_MONTH_RE = r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"  # noqa: E501
+_YEAR_BEFORE = re.compile(
+    r"\b(?:in|since|by|year|of|from|until|till|before|after|©|summer|winter|spring|fall|autumn)\s$", re.IGNORECASE
+)
 _YEAR_AFTER = re.compile(r"\s(?:new|model|edition|collection|version|season|release|design|style)", re.IGNORECASE)
 _ID_BEFORE = re.compile(
-    r"\b(?:order|order (?:no|number|id)|code|coupon|id|model|sku|pin|tracking(?: number)?|serial|part|zip|room|flight|phone|call|hotline|at)[.:#\s]*$", re.IGNORECASE
+    r"\b(?:order|order (?:no|number|id)|code|coupon|id|model|sku|pin|tracking(?: number)?|serial|part|zip|room|flight|phone|call|hotline|at)[.:#\s]*$",  # noqa: E501
+    re.IGNORECASE,
 )
-_SCALES = {"k": "thousand", "K": "thousand", "M": "million", "m": "million", "B": "billion", "bn": "billion", "million": "million", "billion": "billion"}
+_SCALES = {
+    "k": "thousand",
+    "K": "thousand",
+    "M": "million",
+    "m": "million",
+    "B": "billion",
+    "bn": "billion",
+    "million": "million",
+    "billion": "billion",
+}
 _SCALE_RE = r"(?P<scale>\s?(?:million|billion)|(?:k|K|M|B|bn|m))?(?![A-Za-z])"
 
 
@@ -54,7 +79,7 @@ def _quantity(m: re.Match[str]) -> str | None:
         return None
     unit = UNITS_EN[m["unit"]]
     last = m["b"] or m["a"]
-    noun = unit if last == "1" and not m["b"] or m["dash"] else numbers_en.plural(unit)
+    noun = unit if (last == "1" and not m["b"]) or m["dash"] else numbers_en.plural(unit)
     out = ("minus " if m["neg"] else "") + _number(m["a"])
     return f"{out}{' to ' + _number(m['b']) if m['b'] else ''} {noun}"
 
@@ -156,40 +181,76 @@ def _scaled(m: re.Match[str]) -> str:
 RULES: tuple[Rule, ...] = (
     rule(EDGE + r"(?P<y>(?:19|20)\d\d)(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})(?![\d.])", _iso_date),
     rule(EDGE + r"(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>(?:19|20)\d\d)(?!\d)", _us_date),
-    rule(r"(?<![A-Za-z])" + _MONTH_RE + r"\s(?P<d>\d{1,2})(?:st|nd|rd|th)?(?:,?\s(?P<y>(?:19|20)\d\d)(?!\d))?(?![\d.,:]\d)", _named_date),
+    rule(
+        r"(?<![A-Za-z])" + _MONTH_RE + r"\s(?P<d>\d{1,2})(?:st|nd|rd|th)?(?:,?\s(?P<y>(?:19|20)\d\d)(?!\d))?(?![\d.,:]\d)",
+        _named_date,
+    ),
     rule(r"(?<![\d:])(?P<h>\d{1,2}):(?P<m>\d{2})(?![\d:])(?:\s?(?P<ap>[AaPp]\.?[Mm])\b\.?)?", _time),
     rule(EDGE + r"(?P<h>1[0-2]|[1-9])\s?(?P<ap>[AaPp]\.?[Mm])(?![A-Za-z])\.?", _hour),
     rule(EDGE + r"(?P<a>\d+):(?P<b>\d+)(?!\d)", lambda m: f"{_number(m['a'])} to {_number(m['b'])}"),
-    rule(r"(?<![\d.])\+?\d{1,3}[- ]\(?\d{3}\)?[- ]\d{3}[- ]\d{4}(?!\d)|(?<![\d.])\(?\d{3}\)?[- ]\d{3}[- ]\d{4}(?!\d)|(?<![\d.])1[3-9]\d{9}(?!\d)", _phone),
+    rule(
+        r"(?<![\d.])\+?\d{1,3}[- ]\(?\d{3}\)?[- ]\d{3}[- ]\d{4}(?!\d)|(?<![\d.])\(?\d{3}\)?[- ]\d{3}[- ]\d{4}(?!\d)|(?<![\d.])1[3-9]\d{9}(?!\d)",  # noqa: E501
+        _phone,
+    ),
     rule(EDGE + r"\d{3,}(?:[- ]\d{3,})*(?![\d.,%])", _identifier),
     rule(r"(?P<neg>(?<![\dA-Za-z])-)?" + EDGE + rf"(?P<a>{NUM})(?:%?{_TO}(?P<b>{NUM}))?\s?%", _percent),
     rule(rf"(?P<neg>(?<!\d)-)?(?P<sign>{SIGNS})\s?(?P<a>{NUM})(?:{_TO}{SIGNS}?\s?(?P<b>{NUM}))?" + _SCALE_RE, _money),
     rule(rf"(?P<neg>(?<!\d)-)?(?P<sign>{SIGNS})\s?(?P<a>{NUM})(?P<b>)(?P<scale>)", _money),
     rule(EDGE + rf"(?P<a>{NUM})\s?(?P<sign>{SIGN})(?!\s?\d)", _money_behind),
-    rule(rf"(?<![A-Za-z])(?:(?P<code1>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)\s?(?P<a>{NUM})|{EDGE}(?P<b>{NUM})\s?(?P<code2>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)(?![A-Za-z]))", _money_code),
-    rule(EDGE + rf"(?P<b>{NUM})\s?(?P<code2>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)(?![A-Za-z])(?P<a>)(?P<code1>)", _money_code),
+    rule(
+        rf"(?<![A-Za-z])(?:(?P<code1>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)\s?(?P<a>{NUM})|{EDGE}(?P<b>{NUM})\s?(?P<code2>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)(?![A-Za-z]))",
+        _money_code,
+    ),
+    rule(
+        EDGE + rf"(?P<b>{NUM})\s?(?P<code2>USD|CNY|RMB|EUR|GBP|JPY|HKD|SGD|AUD|CAD)(?![A-Za-z])(?P<a>)(?P<code1>)", _money_code
+    ),
     rule(EDGE + r"(?:(?:19|20)\d0'?|(?<=')\d0)s(?![A-Za-z])", _decade),
     rule(EDGE + r"(?P<n>1080|720|1440|2160)[pP](?![A-Za-z])", _lines),
-    rule(r"(?P<neg>(?<![\dA-Za-z])-)?" + EDGE + rf"(?P<a>{NUM})(?:{_TO}-?(?P<b>{NUM}))?(?P<dash>-)?(?P<blank>\s?)(?P<unit>{_UNIT})(?!')", _quantity),
-    rule(EDGE + r"(?P<n>\d+(?:\.\d+)?)(?P<scale>k|K|M|B|bn)(?![A-Za-z])(?P<plus>\+)?", lambda m: None if m["n"] in ("2", "4", "5", "8") and m["scale"] == "K" else _scaled(m)),
+    rule(
+        r"(?P<neg>(?<![\dA-Za-z])-)?"
+        + EDGE
+        + rf"(?P<a>{NUM})(?:{_TO}-?(?P<b>{NUM}))?(?P<dash>-)?(?P<blank>\s?)(?P<unit>{_UNIT})(?!')",
+        _quantity,
+    ),
+    rule(
+        EDGE + r"(?P<n>\d+(?:\.\d+)?)(?P<scale>k|K|M|B|bn)(?![A-Za-z])(?P<plus>\+)?",
+        lambda m: None if m["n"] in ("2", "4", "5", "8") and m["scale"] == "K" else _scaled(m),
+    ),
     rule(EDGE + r"(?P<n>\d+)(?:st|nd|rd|th)(?![A-Za-z])", lambda m: numbers_en.ordinal(int(m["n"]))),
     rule(EDGE + r"(?P<a>\d{1,2})/(?P<b>\d{1,3})(?![\d/])", _slash),
     rule(EDGE + r"\d+(?:\.\d+){2,}", lambda m: " point ".join(_number(p) for p in m.group().split("."))),
-    rule(r"(?<=[\dA-Za-z])\s?[*×]\s?(?=\d)|(?<=\d)\s?[xX]\s?(?=\d)", lambda m: " by " if m.group().strip() in "xX" else " times "),
+    rule(
+        r"(?<=[\dA-Za-z])\s?[*×]\s?(?=\d)|(?<=\d)\s?[xX]\s?(?=\d)", lambda m: " by " if m.group().strip() in "xX" else " times "
+    ),
     rule(EDGE + rf"(?P<a>{NUM})(?:-|~|—)(?P<b>{NUM})(?![\d/])", _range),
-    rule(r"(?<![A-Za-z])SPF\s?(?P<n>\d+)(?P<plus>\+)?", lambda m: f"SPF {_number(m['n'])}{' plus' if m['plus'] else ''}", re.IGNORECASE),
+    rule(
+        r"(?<![A-Za-z])SPF\s?(?P<n>\d+)(?P<plus>\+)?",
+        lambda m: f"SPF {_number(m['n'])}{' plus' if m['plus'] else ''}",
+        re.IGNORECASE,
+    ),
     rule(r"(?<![A-Za-z])PA(?P<plus>\++)", lambda m: f"PA{' plus' * len(m['plus'])}"),
-    rule(r"(?<![A-Za-z])(?:No\.?\s?|#)(?P<n>\d+)(?![\d.])", lambda m: f"number {_number(m['n']) if len(m['n']) < 4 else _digits(m['n'])}", re.IGNORECASE),
+    rule(
+        r"(?<![A-Za-z])(?:No\.?\s?|#)(?P<n>\d+)(?![\d.])",
+        lambda m: f"number {_number(m['n']) if len(m['n']) < 4 else _digits(m['n'])}",
+        re.IGNORECASE,
+    ),
     rule(r"(?P<letters>(?<![A-Za-z])[A-Za-z]+-?)(?P<digits>\d+)(?P<tail>\.\d+)?(?![\d,.]\d)", _code),
     rule(r"(?<![A-Za-z])(?P<word>[A-Z]{2,5})\s(?P<n>\d{3,5})(?![\d.,:%-])", _model),
     rule(r"(?P<neg>(?<![\dA-Za-z])-)?" + EDGE + rf"(?P<n>{NUM})(?P<plus>\+(?!\d))?", _plain),
-    rule(r"(?<=[\d\w])/(?=(?:bottle|box|pack|piece|month|year|day|hour|person|night|week|pair|set|kg|oz|lb|mo|yr)\b)", lambda m: " per "),
+    rule(
+        r"(?<=[\d\w])/(?=(?:bottle|box|pack|piece|month|year|day|hour|person|night|week|pair|set|kg|oz|lb|mo|yr)\b)",
+        lambda m: " per ",
+    ),
 )
 
 SYMBOLS: dict[str, str] = {
-    "%": " percent ", "‰": " per mille ", "℃": " degrees Celsius ", "℉": " degrees Fahrenheit ", "°": " degrees ", "×": " times ", "÷": " divided by ",
-    "=": " equals ", "&": " and ", "±": " plus or minus ", "≥": " at least ", "≤": " at most ", "≈": " about ", "²": " squared ", "³": " cubed ",
-    "㎡": " square meters ", "μ": " micro ", "/": ", ", "|": ", ", "→": ", ", "+": " plus ", "@": " at ", "~": "", "*": "", "#": "", "^": "", "_": " ",
-    "\\": " ", "<": "", ">": "", "[": ", ", "]": ", ", "{": ", ", "}": ", ", "`": "", "·": " ", "，": ", ", "。": ". ", "！": "! ", "？": "? ",
+    "%": " percent ", "‰": " per mille ", "℃": " degrees Celsius ", "℉": " degrees Fahrenheit ", "°": " degrees ",
+    "×": " times ", "÷": " divided by ",
+    "=": " equals ", "&": " and ", "±": " plus or minus ", "≥": " at least ", "≤": " at most ", "≈": " about ",
+    "²": " squared ", "³": " cubed ",
+    "㎡": " square meters ", "μ": " micro ", "/": ", ", "|": ", ", "→": ", ", "+": " plus ", "@": " at ", "~": "",
+    "*": "", "#": "", "^": "", "_": " ",
+    "\\": " ", "<": "", ">": "", "[": ", ", "]": ", ", "{": ", ", "}": ", ", "`": "", "·": " ", "，": ", ", "。": ". ",
+    "！": "! ", "？": "? ",
     "：": ": ", "；": "; ", "、": ", ", "（": " (", "）": ") ",
 }  # fmt: skip

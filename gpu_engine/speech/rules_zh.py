@@ -18,7 +18,9 @@ _PHONE_WORDS = re.compile(r"(?:电话|热线|拨打|致电|手机号?|客服|座
 _ID_WORDS = re.compile(
     r"(?:订单号?|单号|编号|券码|条码|货号|型号|款号|号码|尾号|验证码|密码|口令|ID|id|QQ|微信号?|口令码|优惠码|编码|批号|证号|SKU|sku|代码|码)[是为：:#\s]*$"
 )
-_PRICE_WORDS = re.compile(r"(?:只要|仅需|仅售|只需|到手价?|券后价?|现价|特价|秒杀价?|售价|原价|价格|活动价|直播价|拍下|低至|才|卖|仅)[是为：:\s]*$")
+_PRICE_WORDS = re.compile(
+    r"(?:只要|仅需|仅售|只需|到手价?|券后价?|现价|特价|秒杀价?|售价|原价|价格|活动价|直播价|拍下|低至|才|卖|仅)[是为：:\s]*$"
+)
 _DATE_AFTER = re.compile(r"\s?(?:发货|开始|截止|结束|开抢|活动|预售|上新|开播|到货|当天|之前|前|起|日|号|晚|早|上午|下午|恢复)")
 
 
@@ -40,7 +42,9 @@ def _slash_range(m: re.Match[str]) -> str | None:
 
 def _slash(m: re.Match[str]) -> str | None:
     first, second = m["a"], m["b"]
-    if valid_date(first, second) and (_DATE_AFTER.match(after(m)) or int(second) > 12 and int(first) <= 12 and before(m, 1) in "在于从到"):
+    if valid_date(first, second) and (
+        _DATE_AFTER.match(after(m)) or (int(second) > 12 and int(first) <= 12 and before(m, 1) in "在于从到")
+    ):
         return _month_day(first, second)
     if 0 < int(first) < int(second) <= 100:
         return f"{_number(second)}分之{_number(first)}"
@@ -217,7 +221,12 @@ RULES: tuple[Rule, ...] = (
     rule(EDGE + r"(?P<a>[1-9])\.(?P<b>[1-9])" + _FESTIVAL, lambda m: _digits(m["a"] + m["b"])),
     rule(EDGE + r"(?:618|520|521|1111|1212|1010|99|88|38|818|919|315|101)" + _FESTIVAL, lambda m: _digits(m.group())),
     rule(EDGE + r"(?P<n>88|99)\s?(?P<v>S?VIP)", lambda m: f"{_digits(m['n'])}{m['v']}"),
-    rule(r"(?<![\d:：])(?P<h>\d{1,2})[:：](?P<m>\d{2})(?:[:：](?P<s>\d{2}))?(?:" + TO + r"(?P<h2>\d{1,2})[:：](?P<m2>\d{2}))?(?![\d:：])", _time),
+    rule(
+        r"(?<![\d:：])(?P<h>\d{1,2})[:：](?P<m>\d{2})(?:[:：](?P<s>\d{2}))?(?:"
+        + TO
+        + r"(?P<h2>\d{1,2})[:：](?P<m2>\d{2}))?(?![\d:：])",
+        _time,
+    ),
     rule(EDGE + r"(?P<a>\d+)[:：](?P<b>\d+)(?!\d)", lambda m: f"{_number(m['a'])}比{_number(m['b'])}"),
     rule(r"\+?(?<!\d)86[- ]?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)", _phone),
     rule(EDGE + r"1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?![\d.])", _phone),
@@ -225,9 +234,15 @@ RULES: tuple[Rule, ...] = (
     rule(EDGE + r"0\d{2,3}-\d{7,8}(?:-\d{1,5})?(?!\d)", _phone),
     rule(EDGE + r"\d{3,}(?:[- ]\d{2,})*(?![\d.])", _digits_after(_PHONE_WORDS, phone=True)),  # type: ignore[arg-type]
     rule(EDGE + r"\d{3,}(?:-\d+)*(?![\d.%])", _digits_after(_ID_WORDS, phone=False)),  # type: ignore[arg-type]
-    rule(r"(?<![A-Za-z])(?P<name>GB|QB|ISO|IEC|EN|YY|QC|DB)(?P<t>/T)?\s?(?P<number>\d+(?:\.\d+)*)(?:-(?P<year>\d{4}))?(?![\d.A-Za-z])", _standard),
+    rule(
+        r"(?<![A-Za-z])(?P<name>GB|QB|ISO|IEC|EN|YY|QC|DB)(?P<t>/T)?\s?(?P<number>\d+(?:\.\d+)*)(?:-(?P<year>\d{4}))?(?![\d.A-Za-z])",
+        _standard,
+    ),
     rule(r"(?P<neg>(?<![\dA-Za-z])-)?" + EDGE + rf"(?P<a>{NUM})(?:[%‰]?{TO}(?P<b>{NUM}))?\s?(?P<p>[%‰])", _percent),
-    rule(rf"(?P<neg>(?<!\d)-)?(?P<sign>{SIGNS})\s?(?P<a>{NUM})(?:{TO}{SIGNS}?\s?(?P<b>{NUM}))?(?P<scale>[万亿kKwW](?![A-Za-z]))?(?:{_CURRENCY_WORDS})?", _money),
+    rule(
+        rf"(?P<neg>(?<!\d)-)?(?P<sign>{SIGNS})\s?(?P<a>{NUM})(?:{TO}{SIGNS}?\s?(?P<b>{NUM}))?(?P<scale>[万亿kKwW](?![A-Za-z]))?(?:{_CURRENCY_WORDS})?",
+        _money,
+    ),
     rule(EDGE + rf"(?P<a>{NUM})\s?(?P<sign>{SIGN})(?!\s?\d)", _money_behind),
     rule(EDGE + rf"(?:(?P<a>{NUM}){TO})?(?P<b>{NUM})\s?(?P<scale>[万亿千百]?)(?P<word>{_CURRENCY_WORDS})", _money_word),
     rule(EDGE + r"(?P<a>\d+)\.(?P<b>[1-9])0?(?![\d.])", _bare_price),
@@ -236,14 +251,22 @@ RULES: tuple[Rule, ...] = (
     rule(EDGE + r"(?P<a>\d{1,2})/(?P<b>\d{1,3})(?![\d/])", _slash),
     rule(EDGE + r"\d+(?:\.\d+){2,}", _dotted),
     rule(EDGE + rf"(?P<a>{NUM})折", _discount),
-    rule(r"(?<=[\d.㎡²³A-Za-z片个袋包瓶盒])\s?[*×]\s?(?=\d)|(?<=\d)\s?[xX]\s?(?=\d)|(?:(?<=[cm]m)|(?<=m[lL])|(?<![!-~]))\s?[xX](?=\d)", _times),
+    rule(
+        r"(?<=[\d.㎡²³A-Za-z片个袋包瓶盒])\s?[*×]\s?(?=\d)|(?<=\d)\s?[xX]\s?(?=\d)|(?:(?<=[cm]m)|(?<=m[lL])|(?<![!-~]))\s?[xX](?=\d)",
+        _times,
+    ),
     rule(r"(?<=^)[*×xX](?=\d)", _times),
     rule(EDGE + rf"(?P<a>{NUM})(?P<sep>{TO})(?P<b>{NUM})(?![\d/])", _range),
     rule(r"(?<![A-Za-z])SPF\s?(?P<n>\d+)(?P<plus>\+)?", _spf, re.IGNORECASE),
     rule(r"(?<![A-Za-z])(?P<name>PA)(?P<plus>\++)", _plus_signs),
     rule(r"(?<![A-Za-z])No\.?\s?(?P<n>\d+)(?![\d.])", _serial, re.IGNORECASE),
     rule(r"(?P<letters>(?<![A-Za-z])[A-Za-z]+-?)(?P<digits>\d+)(?P<tail>\.\d+)?(?![\d,.]\d)", _code),
-    rule(r"(?<![A-Za-z])(?P<word>[A-Za-z]+)\s(?P<digits>\d{1,5})(?![\d.,/:%-])(?!\s?" + _UNIT + r")(?=$|[\s\u4e00-\u9fff，。！？])", _spaced_model),
+    rule(
+        r"(?<![A-Za-z])(?P<word>[A-Za-z]+)\s(?P<digits>\d{1,5})(?![\d.,/:%-])(?!\s?"
+        + _UNIT
+        + r")(?=$|[\s\u4e00-\u9fff，。！？])",
+        _spaced_model,
+    ),
     rule(EDGE + r"(?P<n>720|1080|1440|2160|4320)(?=[PpIi](?![A-Za-z]))", lambda m: _digits(m["n"])),
     rule(r"(?P<neg>(?<![\dA-Za-z])-)?" + EDGE + rf"(?P<n>{NUM})(?P<plus>\+(?!\d))?", _plain),
     rule(r"(?<=[\d元角分块%斤克米升A-Za-z])/(?P<u>(?:min|kg|ml|m²|㎡|[hsgmLd])(?![A-Za-z]))", _per),
@@ -251,7 +274,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 SYMBOLS: dict[str, str] = {
-    "%": "百分号", "‰": "千分号", "℃": "摄氏度", "℉": "华氏度", "°": "度", "×": "乘", "÷": "除以", "=": "等于", "&": "和", "±": "正负",
-    "≥": "大于等于", "≤": "小于等于", "≈": "约", "²": "平方", "³": "立方", "㎡": "平方米", "μ": "微", "/": "、", "|": "，", "→": "，", "+": "加",
-    "~": "", "*": "", "#": "", "@": "", "^": "", "_": " ", "\\": " ", "<": "", ">": "", "[": "，", "]": "，", "{": "，", "}": "，", "`": "", "·": "",
+    "%": "百分号", "‰": "千分号", "℃": "摄氏度", "℉": "华氏度", "°": "度", "×": "乘", "÷": "除以", "=": "等于",
+    "&": "和", "±": "正负",
+    "≥": "大于等于", "≤": "小于等于", "≈": "约", "²": "平方", "³": "立方", "㎡": "平方米", "μ": "微", "/": "、",
+    "|": "，", "→": "，", "+": "加",
+    "~": "", "*": "", "#": "", "@": "", "^": "", "_": " ", "\\": " ", "<": "", ">": "", "[": "，", "]": "，",
+    "{": "，", "}": "，", "`": "", "·": "",
 }  # fmt: skip

@@ -316,7 +316,9 @@ class SpeechService:
         self.stats.work_ms += (now - started) * 1000
         if chunk is None:
             if not job.cancelled:
-                self._hand_over(job, SpeechFault(job.turn_id, job.clause.text, "the engine ended the clause without its last piece"))
+                self._hand_over(
+                    job, SpeechFault(job.turn_id, job.clause.text, "the engine ended the clause without its last piece")
+                )
             return False
         if not job.got and job.priority > PRESYNTHESIS:
             self.stats.first_audio_ms = (now - job.asked_at) * 1000
@@ -380,7 +382,9 @@ class _Spoken:
         clause = self._clause
         if self._cached is not None:
             found = self._cached
-            yield ClauseAudio(number, clause.text, found.pcm, found.phonemes, 0.0, True, True, clause.pause_ms, True, clause.start)
+            yield ClauseAudio(
+                number, clause.text, found.pcm, found.phonemes, 0.0, True, True, clause.pause_ms, True, clause.start
+            )
             return
         assert self._queue is not None
         samples = 0
@@ -397,13 +401,24 @@ class _Spoken:
                     if not first:
                         # What has been heard of the clause is closed properly.
                         silence = np.zeros(0, dtype=np.int16)
-                        yield ClauseAudio(number, clause.text, silence, (), samples / 48, False, True, clause.pause_ms, False, clause.start)
+                        yield ClauseAudio(
+                            number, clause.text, silence, (), samples / 48, False, True, clause.pause_ms, False, clause.start
+                        )
                     return
                 finished = item.last
                 if first and finished and not item.pcm.size:
                     return
                 yield ClauseAudio(
-                    number, clause.text, item.pcm, item.phonemes, samples / 48, first, finished, clause.pause_ms if finished else 0, False, clause.start
+                    number,
+                    clause.text,
+                    item.pcm,
+                    item.phonemes,
+                    samples / 48,
+                    first,
+                    finished,
+                    clause.pause_ms if finished else 0,
+                    False,
+                    clause.start,
                 )
                 samples += item.pcm.size
                 first = False

@@ -20,7 +20,37 @@ _MAX = {"zh": 36, "en": 110}
 _LONGEST_TOKEN = 64
 """A run of digits or letters longer than this is no word: it may be cut to keep clauses bounded."""
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms dr st no vs etc approx inc ltd co jr sr prof fig e.g i.e u.s u.k a.m p.m oz lb ft min max dept est".split()
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "st",
+        "no",
+        "vs",
+        "etc",
+        "approx",
+        "inc",
+        "ltd",
+        "co",
+        "jr",
+        "sr",
+        "prof",
+        "fig",
+        "e.g",
+        "i.e",
+        "u.s",
+        "u.k",
+        "a.m",
+        "p.m",
+        "oz",
+        "lb",
+        "ft",
+        "min",
+        "max",
+        "dept",
+        "est",
+    ]
 )
 _ZH_AFTER = "的了吧呢啊哦哈呀着过"
 _ZH_BEFORE = "而但因所和与并还就也都再又如要"
@@ -65,7 +95,9 @@ class ClauseStream:
             length, pause_ms = cut
             raw, self._buffer = self._buffer[:length], self._buffer[length:]
             text = raw.strip()
-            if any(c.isalnum() for c in text) or any(ord(c) > 0x2000 and not c.isspace() and c not in _CLOSERS + _STRONG + _MIDDLE + _WEAK for c in text):
+            if any(c.isalnum() for c in text) or any(
+                ord(c) > 0x2000 and not c.isspace() and c not in _CLOSERS + _STRONG + _MIDDLE + _WEAK for c in text
+            ):
                 start = self._base + len(raw) - len(raw.lstrip())
                 out.append(Clause(text, start, start + len(text), pause_ms))
             self._base += length
@@ -131,13 +163,25 @@ def _boundary(buffer: str, index: int, *, final: bool) -> str:
         return "none"
     if char == ".":
         return _full_stop(buffer, index, following)
-    if char in ",:" and following and not following.isspace() and previous.isascii() and following.isascii() and following not in _CLOSERS:
+    if (
+        char in ",:"
+        and following
+        and not following.isspace()
+        and previous.isascii()
+        and following.isascii()
+        and following not in _CLOSERS
+    ):
         return "none"
     return "weak"
 
 
 def _full_stop(buffer: str, index: int, following: str) -> str:
-    if following and not following.isspace() and following not in _CLOSERS and (following.isascii() or following.isalnum() is False):
+    if (
+        following
+        and not following.isspace()
+        and following not in _CLOSERS
+        and (following.isascii() or following.isalnum() is False)
+    ):
         return "none"
     word = buffer[:index].rpartition(" ")[2].lstrip("(\"'").lower()
     if following and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word.isascii() and word != "i")):

@@ -1,9 +1,11 @@
 """Fixed normalisation statistics: what makes the vocoder's windows agree.
 
 The export normalises every channel over the whole clause, so a window of it comes out with other statistics than its
-neighbours: 5 to 6 dB of log-mel distance to the undivided clause, a change of colour at every join. With mean and variance of each
+neighbours: 5 to 6 dB of log-mel distance to the undivided clause, a change of colour at every join. With mean and
+variance of each
 channel fixed for a voice (averaged over whole clauses of it) the vocoder is purely convolutional: windows with eight frames of
-context equal the undivided clause to 0.05 dB, and the distance to the export's own sound is 2 to 4 dB. The statistics follow the
+context equal the undivided clause to 0.05 dB, and the distance to the export's own sound is 2 to 4 dB. The statistics
+follow the
 style, which depends on the number of symbols: below about 48 they are wrong (see ``kokoro.py``).
 """
 

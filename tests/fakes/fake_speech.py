@@ -69,7 +69,9 @@ class FakeSpeechEngine:
             at = np.arange(start * self.ms_per_char * SAMPLES_PER_MS, end * self.ms_per_char * SAMPLES_PER_MS)
             pcm = (6000 * np.sin(2 * np.pi * frequency * at / 48_000)).astype(np.int16)
             phonemes = tuple(
-                PhonemeSpan("a", i * self.ms_per_char, (i + 1) * self.ms_per_char) for i in range(start, end) if spoken[i].isalnum()
+                PhonemeSpan("a", i * self.ms_per_char, (i + 1) * self.ms_per_char)
+                for i in range(start, end)
+                if spoken[i].isalnum()
             )
             self.windows.append((spoken, window))
             yield SpeechChunk(pcm, phonemes, last=end >= total)

@@ -25,7 +25,9 @@ def test_a_clause_survives_a_restart(tmp_path: Path) -> None:
     assert found.phonemes == CLAUSE.phonemes
 
 
-@pytest.mark.parametrize("damage", [lambda raw: raw[:-7], lambda raw: raw[:60] + b"x" + raw[61:], lambda raw: b"", lambda raw: b"no"])
+@pytest.mark.parametrize(
+    "damage", [lambda raw: raw[:-7], lambda raw: raw[:60] + b"x" + raw[61:], lambda raw: b"", lambda raw: b"no"]
+)
 def test_a_damaged_entry_is_a_miss_and_goes_away(tmp_path: Path, damage: object) -> None:
     cache = SpeechCache(tmp_path)
     cache.put(KEY, CLAUSE)
@@ -38,7 +40,13 @@ def test_a_damaged_entry_is_a_miss_and_goes_away(tmp_path: Path, damage: object)
 
 def test_every_part_of_the_key_matters() -> None:
     base = {"spoken": "a", "lang": "zh", "voice": "v", "speed": 1.0, "engine": "e"}
-    changed = [base | {"spoken": "b"}, base | {"lang": "en"}, base | {"voice": "w"}, base | {"speed": 1.1}, base | {"engine": "f"}]
+    changed = [
+        base | {"spoken": "b"},
+        base | {"lang": "en"},
+        base | {"voice": "w"},
+        base | {"speed": 1.1},
+        base | {"engine": "f"},
+    ]
     assert len({clause_key(**fields) for fields in [base, *changed]}) == 6  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 from typing import Any
@@ -45,7 +46,6 @@ def say(engine: Any, text: str, lang: Lang, voice: str) -> tuple[NDArray[np.int1
 
 
 def heard(pcm: NDArray[np.int16], lang: Lang) -> str:
-    wave = pcm[::3].astype(np.float32)
     # 48 to 16 kHz: a short moving average is filter enough for the recogniser.
     wave = np.convolve(pcm.astype(np.float32), np.ones(3) / 3, mode="same")[::3] / 32768.0
     segments, _ = recogniser().transcribe(wave, language=lang, beam_size=5)
@@ -58,7 +58,7 @@ def heard(pcm: NDArray[np.int16], lang: Lang) -> str:
         ("这款面膜到手价只要19.9元，原价1,299元。", "zh", "zf_xiaoxiao", r"(19\.9|十九点九|19点9).*(1,?299|一千二百九十九)"),
         ("现在下单只要79元，非常划算。", "zh", "zm_yunxi", r"79|七十九"),
         ("The price is $19.99, and it was $1,299.", "en", "af_heart", r"19\.99.*1,?299"),
-        ("Today it is only $49.50 with free shipping.", "en", "am_michael", r"49\.50"),
+        ("Today it is only $49.50 with free shipping.", "en", "am_michael", r"49(\.50| and 50 cents)"),
     ],
 )
 def test_prices_are_recognised(engine: Any, text: str, lang: Lang, voice: str, pattern: str) -> None:
@@ -87,13 +87,15 @@ def test_level_times_and_edges(engine: Any, text: str, lang: Lang, voice: str) -
     assert abs(int(pcm[0])) < 100
     assert abs(int(pcm[-1])) < 100
     assert 0 <= spans[0].start_ms <= 60
-    assert all(a.start_ms <= b.start_ms for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.start_ms <= b.start_ms for a, b in itertools.pairwise(spans))
     assert spans[-1].end_ms <= pcm.size / 48 + 300
 
 
 def test_joins_do_not_click(engine: Any) -> None:
     chunks = list(
-        engine.synthesize("欢迎来到我们的直播间，今天带来一款轻薄的保温杯，可以保冷一整天", "zh", Style("zf_xiaoxiao"), lambda: False)
+        engine.synthesize(
+            "欢迎来到我们的直播间，今天带来一款轻薄的保温杯，可以保冷一整天", "zh", Style("zf_xiaoxiao"), lambda: False
+        )
     )
     assert len(chunks) >= 4
     pcm = np.concatenate([c.pcm for c in chunks]).astype(np.float64)
@@ -106,7 +108,9 @@ def test_joins_do_not_click(engine: Any) -> None:
 
 def test_cancelling_stops_before_the_next_window(engine: Any) -> None:
     stop = False
-    chunks = engine.synthesize("欢迎来到我们的直播间，今天带来一款轻薄的保温杯，可以保冷一整天", "zh", Style("zf_xiaoxiao"), lambda: stop)
+    chunks = engine.synthesize(
+        "欢迎来到我们的直播间，今天带来一款轻薄的保温杯，可以保冷一整天", "zh", Style("zf_xiaoxiao"), lambda: stop
+    )
     next(chunks)
     stop = True
     assert list(chunks) == []

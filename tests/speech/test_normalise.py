@@ -16,7 +16,9 @@ from gpu_engine.speech.normalise import Lang, normalise, render_count, render_mo
 
 pytestmark = pytest.mark.unit
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "fixtures/text_normalisation.jsonl").read_text("utf-8").splitlines()]
+CASES = [
+    json.loads(line) for line in (Path(__file__).parent / "fixtures/text_normalisation.jsonl").read_text("utf-8").splitlines()
+]
 NUMBER_WORDS = {
     "zh": re.compile("[零一二三四五六七八九十百千万亿两幺半]"),
     "en": re.compile(
@@ -96,13 +98,33 @@ _PIECE = st.one_of(
     st.decimals(0, 10**6, places=2).map(str),
     st.integers(0, 10**9).map(lambda n: f"{n:,}"),
     st.sampled_from(list("¥￥$€£₩元块折%℃kgmlxX*×/-~～:：.,，。+#@&()《》件瓶号月日年点第双满减买送 \t\n\x00")),
-    st.sampled_from(["iPhone", "GB", "SPF", "No.", "Max", "USB", "价格", "订单号", "电话", "到手价", "🔥", "️", "包邮", "大促", "am", "pm", "Jan"]),
+    st.sampled_from(
+        [
+            "iPhone",
+            "GB",
+            "SPF",
+            "No.",
+            "Max",
+            "USB",
+            "价格",
+            "订单号",
+            "电话",
+            "到手价",
+            "🔥",
+            "️",
+            "包邮",
+            "大促",
+            "am",
+            "pm",
+            "Jan",
+        ]
+    ),
     st.text(max_size=3),
 )
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(pieces=st.lists(_PIECE, max_size=12))
 def test_no_number_survives_or_is_dropped(lang: Lang, pieces: list[str]) -> None:
     # A digit inside a web address or a character reference is part of it, not a number.
@@ -134,7 +156,9 @@ def test_nothing_to_say_gives_nothing_to_pronounce(text: str) -> None:
     assert not any(c.isalnum() for c in normalise(text, "zh").spoken)
 
 
-@pytest.mark.parametrize("text", ["9" * 10_000, "好" * 10_000, "<" * 10_000, "&" * 10_000, "1,2.3:4/5-" * 1000, "a1" * 5000, " " * 10_000])
+@pytest.mark.parametrize(
+    "text", ["9" * 10_000, "好" * 10_000, "<" * 10_000, "&" * 10_000, "1,2.3:4/5-" * 1000, "a1" * 5000, " " * 10_000]
+)
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_ten_thousand_characters_are_quick(text: str, lang: Lang) -> None:
     started = time.process_time()
@@ -143,7 +167,11 @@ def test_ten_thousand_characters_are_quick(text: str, lang: Lang) -> None:
 
 
 def test_markup_and_links_are_not_read_out() -> None:
-    assert normalise('<a href="https://x.example/9">看这里</a> https://x.example/a?b=3 两件', "zh").spoken.split() == ["看这里", "链接", "两件"]
+    assert normalise('<a href="https://x.example/9">看这里</a> https://x.example/a?b=3 两件', "zh").spoken.split() == [
+        "看这里",
+        "链接",
+        "两件",
+    ]
     assert normalise("Tom &amp; Jerry", "en").spoken == "Tom and Jerry"
 
 
@@ -153,7 +181,11 @@ def test_rendering_from_typed_values() -> None:
     assert render_money(1999, "USD", "en") == "nineteen dollars and ninety nine cents"
     assert render_money(1200, "JPY", "en") == "one thousand two hundred yen"
     assert (write_money(129_900, "CNY", "zh"), write_money(129_950, "USD", "en")) == ("1299元", "$1,299.50")
-    assert (render_count(2, "zh", "件"), render_count(1, "en", "item"), render_count(3, "en", "box")) == ("两件", "one item", "three boxes")
+    assert (render_count(2, "zh", "件"), render_count(1, "en", "item"), render_count(3, "en", "box")) == (
+        "两件",
+        "one item",
+        "three boxes",
+    )
     assert (render_percent("12.5", "zh"), render_number(-3, "en")) == ("百分之十二点五", "minus three")
 
 

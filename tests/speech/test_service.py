@@ -105,7 +105,12 @@ async def test_an_answer_overtakes_a_script_line_between_windows() -> None:
         await until(lambda: service.waiting == 1)
         engine.allow(20)
         await asyncio.gather(script, answer)
-    assert [w for w, _ in engine.windows] == ["这是一句比较长的台词呀。", "九块九。", "这是一句比较长的台词呀。", "这是一句比较长的台词呀。"]
+    assert [w for w, _ in engine.windows] == [
+        "这是一句比较长的台词呀。",
+        "九块九。",
+        "这是一句比较长的台词呀。",
+        "这是一句比较长的台词呀。",
+    ]
 
 
 async def test_presynthesis_yields_after_each_window_and_fills_the_cache(tmp_path: Path) -> None:

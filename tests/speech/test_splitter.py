@@ -60,11 +60,33 @@ def test_pauses_follow_the_mark() -> None:
     assert [c.pause_ms for c in split_clauses("今天我们很高兴，大家都来了呀；我们开始。", "zh")] == [140, 240, 320]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     parts=st.lists(
         st.one_of(
-            st.sampled_from(["你好", "欢迎大家", "，", "。", "！", "?", ", ", ". ", "：", " ", "\n", "”", '"', "Mr. ", "soap", "19.9", "1,299", "8:30", "$3.50"]),
+            st.sampled_from(
+                [
+                    "你好",
+                    "欢迎大家",
+                    "，",
+                    "。",
+                    "！",
+                    "?",
+                    ", ",
+                    ". ",
+                    "：",
+                    " ",
+                    "\n",
+                    "”",
+                    '"',
+                    "Mr. ",
+                    "soap",
+                    "19.9",
+                    "1,299",
+                    "8:30",
+                    "$3.50",
+                ]
+            ),
             st.text(max_size=4),
         ),
         max_size=30,
