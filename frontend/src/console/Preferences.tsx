@@ -19,7 +19,7 @@ export function Preferences({ onSignOut }: { onSignOut?: () => void }) {
           lang={other === "zh" ? "zh-Hans" : "en"}
           onClick={() => changeLanguage(other)}
         >
-          <span aria-hidden="true">{other === "zh" ? "中文" : "EN"}</span>
+          <span aria-hidden="true">{other === "zh" ? "中文" : "English"}</span>
         </Button>
       </Tooltip>
       <Tooltip title={themeLabel}>

@@ -2,27 +2,22 @@
 
 import { Alert, App, Button } from "antd";
 import { Component, type ErrorInfo, type ReactNode, useCallback } from "react";
-import { asProblem, type Problem } from "../api/problems";
-import { type Translate, useT } from "../i18n";
-import { type MessageKey, messages } from "../i18n/messages";
-
-/** The server's own sentence where it wrote one for this case, else the catalogue's for the code. */
-export function problemText(problem: Problem, t: Translate): string {
-  const key = `problem.${problem.code}`;
-  const known = key in messages ? t(key as MessageKey) : "";
-  return problem.detail || known || problem.title || problem.code;
-}
+import { asProblem } from "../api/problems";
+import { useT } from "../i18n";
+import { problemText } from "./problemText";
 
 export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { t } = useT();
+  const { t, lang } = useT();
   const problem = asProblem(error);
+  const { text, detail } = problemText(problem, t, lang);
+  const request = problem.requestId ? t("problem.request", { id: problem.requestId }) : "";
   return (
     <Alert
       type="error"
       showIcon
       role="alert"
-      title={problemText(problem, t)}
-      description={problem.requestId ? t("problem.request", { id: problem.requestId }) : undefined}
+      title={text}
+      description={[detail, request].filter(Boolean).map((line) => <div key={line}>{line}</div>)}
       action={onRetry ? <Button onClick={onRetry}>{t("do.retry")}</Button> : undefined}
     />
   );
@@ -30,19 +25,20 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
 
 /** Shows a failed action's problem as a notice that can be read again. */
 export function useTellProblem(): (error: unknown) => void {
-  const { t } = useT();
+  const { t, lang } = useT();
   const { notification } = App.useApp();
   return useCallback(
     (error: unknown) => {
       const problem = asProblem(error);
+      const { text, detail } = problemText(problem, t, lang);
       notification.error({
         title: t("problem.title"),
-        description: problemText(problem, t),
+        description: detail ? `${text} ${detail}` : text,
         placement: "bottomRight",
         role: "alert",
       });
     },
-    [notification, t],
+    [notification, t, lang],
   );
 }
 

@@ -3,6 +3,7 @@ import { App, type FormInstance } from "antd";
 import { request } from "../api/client";
 import { asProblem } from "../api/problems";
 import { useT } from "../i18n";
+import { fieldText } from "./problemText";
 
 type FieldName = (string | number)[];
 
@@ -32,7 +33,7 @@ export function useSave<Item>({
   field?: (pointer: string) => FieldName;
   done: (item: Item) => void;
 }) {
-  const { t } = useT();
+  const { t, lang } = useT();
   const client = useQueryClient();
   const { message } = App.useApp();
   return useMutation({
@@ -47,7 +48,7 @@ export function useSave<Item>({
       const problem = asProblem(error);
       const marks = problem.errors
         .filter((e) => e.pointer)
-        .map((e) => ({ name: field(e.pointer), errors: [e.detail] }));
+        .map((e) => ({ name: field(e.pointer), errors: [fieldText(e, t, lang)] }));
       if (marks.length > 0) {
         form.setFields(marks as Parameters<typeof form.setFields>[0]);
         const first = marks[0];

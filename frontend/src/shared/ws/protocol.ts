@@ -5,6 +5,8 @@ import type { Cursor, Session } from "../api/contract";
 /** What an engine measures once a second; times in milliseconds unless named otherwise, -1 = not known yet. */
 export interface Metrics {
   media_s: number;
+  /** `media_s` over all engines of this epoch. */
+  total_media_s: number;
   fps: number;
   late_frames: number;
   frame_ms: number;

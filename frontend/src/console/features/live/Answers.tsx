@@ -20,7 +20,8 @@ export function Answers() {
       {turns.length === 0 ? (
         <p className="lh-meta">{t("turns.empty")}</p>
       ) : (
-        <ol className="lh-feed lh-turns">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard.
+        <ol className="lh-feed lh-turns" tabIndex={0} aria-labelledby="turns-title">
           {turns
             .slice(-SHOWN)
             .toReversed()

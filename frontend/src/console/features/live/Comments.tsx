@@ -7,7 +7,7 @@ import { asProblem } from "../../../shared/api/problems";
 import { useWorkspace } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
 import { timeOfDay } from "../../../shared/i18n/format";
-import { problemText } from "../../../shared/ui/Problem";
+import { problemText } from "../../../shared/ui/problemText";
 import type { Comment } from "../../../shared/ws/log";
 import { type OwnComment, withOwn } from "./ownComments";
 import { useRoom } from "./room";
@@ -60,7 +60,8 @@ export function Comments({ session }: { session: Session }) {
       {rows.length === 0 ? (
         <p className="lh-meta">{t("comments.empty")}</p>
       ) : (
-        <ol className="lh-feed lh-comment-feed" aria-label={t("comments.title")} aria-live="off">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard.
+        <ol className="lh-feed lh-comment-feed" tabIndex={0} aria-label={t("comments.title")} aria-live="off">
           {rows
             .slice(-SHOWN)
             .toReversed()
@@ -99,7 +100,7 @@ function Compose({
   session: Session;
   onOwn: (change: (own: OwnComment[]) => OwnComment[]) => void;
 }) {
-  const { t } = useT();
+  const { t, lang } = useT();
   const { path, can } = useWorkspace();
   const [text, setText] = useState("");
   const input = useRef<HTMLInputElement>(null);
@@ -117,7 +118,9 @@ function Compose({
     onError: (error, { local }) =>
       onOwn((own) =>
         own.map((item) =>
-          item.local === local ? { ...item, outcome: "failed", reason: problemText(asProblem(error), t) } : item,
+          item.local === local
+            ? { ...item, outcome: "failed", reason: problemText(asProblem(error), t, lang).text }
+            : item,
         ),
       ),
   });

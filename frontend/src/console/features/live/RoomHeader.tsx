@@ -6,12 +6,13 @@ import { useWorkspace } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
 import { clock, decimal, money } from "../../../shared/i18n/format";
 import { StateBadge } from "../../../shared/ui/StateBadge";
-import { useRoom } from "./room";
+import { useOnAirSeconds, useRoom } from "./room";
 import { useAction } from "./useAction";
 
 export function RoomHeader({ session }: { session: Session }) {
   const { t, lang } = useT();
   const metrics = useRoom((room) => room.snapshot?.metrics);
+  const onAir = useOnAirSeconds(session);
   const viewers = metrics?.viewers;
   return (
     <header className="lh-room-head">
@@ -19,7 +20,7 @@ export function RoomHeader({ session }: { session: Session }) {
       <span role="status" aria-live="polite">
         <StateBadge state={session.state} />
       </span>
-      <span className="lh-num">{t("room.onAirFor", { time: clock(metrics?.media_s ?? session.media_s) })}</span>
+      <span className="lh-num">{t("room.onAirFor", { time: clock(onAir) })}</span>
       {viewers !== undefined && viewers >= 0 ? (
         <span className="lh-num">{t("room.viewers", { n: decimal(viewers, lang) })}</span>
       ) : null}

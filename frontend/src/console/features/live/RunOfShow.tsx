@@ -37,7 +37,8 @@ export function RunOfShow({ session }: { session: Session }) {
         {cursor ? <span className="lh-meta">{t("run.loop", { n: cursor.loop + 1 })}</span> : null}
       </div>
       {show.data ? (
-        <ol className="lh-run">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard.
+        <ol className="lh-run" tabIndex={0} aria-labelledby="run-title">
           {show.data.segments.map((segment, at) => {
             const here = at === index;
             return (

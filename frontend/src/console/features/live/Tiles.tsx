@@ -1,12 +1,13 @@
 import type { Session } from "../../../shared/api/contract";
 import { useT } from "../../../shared/i18n";
 import { clock, decimal, money } from "../../../shared/i18n/format";
-import { useRoom } from "./room";
+import { useOnAirSeconds, useRoom } from "./room";
 
 /** What the engine measures, once a second. A value it does not know says so; it is never shown as zero. */
 export function Tiles({ session }: { session: Session }) {
   const { t, tCode, lang } = useT();
   const metrics = useRoom((room) => room.snapshot?.metrics);
+  const onAir = useOnAirSeconds(session);
   const shown = (value: number | undefined, words: (n: string) => string, digits = 0): string =>
     value === undefined || value === -1 || Number.isNaN(value) ? t("notMeasured") : words(decimal(value, lang, digits));
   const ms = (n: string) => t("unit.ms", { n });
@@ -48,7 +49,7 @@ export function Tiles({ session }: { session: Session }) {
         <Tile label={t("tile.frame")} value={shown(metrics?.frame_ms, ms, 1)} />
         <Tile
           label={t("tile.onAir")}
-          value={clock(metrics?.media_s ?? session.media_s)}
+          value={clock(onAir)}
           note={t("tile.billable", { time: clock(metrics?.billable_s ?? session.billable_s) })}
         />
         <Tile label={t("tile.cost")} value={money(metrics?.cost_minor ?? session.cost_minor, session.currency, lang)} />

@@ -57,3 +57,9 @@ export function useRoomSession(sessionId: string) {
   const session = told && query.data ? newerSession(told, query.data) : (told ?? query.data ?? null);
   return { session, error: query.error, refetch: query.refetch };
 }
+
+/** Seconds of media the session has made: the engine's newest word, or the platform's over all machines it ran on. */
+export function useOnAirSeconds(session: Session): number {
+  const metrics = useRoom((room) => room.snapshot?.metrics);
+  return Math.max(session.media_s, metrics?.total_media_s ?? metrics?.media_s ?? 0);
+}

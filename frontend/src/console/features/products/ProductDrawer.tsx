@@ -93,7 +93,7 @@ function Fields() {
   };
   return (
     <>
-      <h3>{t("product.section.basic")}</h3>
+      <h2 className="lh-section">{t("product.section.basic")}</h2>
       <div className="lh-fields">
         <Form.Item name={["title", "zh"]} label={t("product.title.zh")} rules={[oneTitle]}>
           <Input lang="zh-Hans" />
@@ -126,18 +126,18 @@ function Fields() {
           <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[",", "，"]} />
         </Form.Item>
       </div>
-      <h3>{t("product.attributes")}</h3>
+      <h2 className="lh-section">{t("product.attributes")}</h2>
       <Attributes />
-      <h3>{t("product.points")}</h3>
+      <h2 className="lh-section">{t("product.points")}</h2>
       <SellingPoints />
-      <h3>{t("product.section.service")}</h3>
+      <h2 className="lh-section">{t("product.section.service")}</h2>
       <div className="lh-fields">
         <Prose name={["shipping", "zh"]} label="product.shipping.zh" />
         <Prose name={["shipping", "en"]} label="product.shipping.en" />
         <Prose name={["after_sales", "zh"]} label="product.after_sales.zh" />
         <Prose name={["after_sales", "en"]} label="product.after_sales.en" />
       </div>
-      <h3>{t("product.section.promo")}</h3>
+      <h2 className="lh-section">{t("product.section.promo")}</h2>
       <div className="lh-fields">
         <Prose name={["promotion", "text", "zh"]} label="product.promo.zh" />
         <Prose name={["promotion", "text", "en"]} label="product.promo.en" />

@@ -16,7 +16,7 @@ const STILL_STORING_MS = 3_000;
 
 export default function SessionPage() {
   const { sessionId = "" } = useParams();
-  const { t, lang } = useT();
+  const { t, tCode, lang } = useT();
   const { tenant, path } = useWorkspace();
   const session = useQuery({
     queryKey: keys.session(tenant.id, sessionId),
@@ -69,7 +69,7 @@ export default function SessionPage() {
             {s.end_reason ? (
               <>
                 <dt>{t("session.reason")}</dt>
-                <dd>{s.end_reason}</dd>
+                <dd>{tCode("endReason", s.end_reason)}</dd>
               </>
             ) : null}
           </dl>

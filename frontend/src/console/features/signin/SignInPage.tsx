@@ -3,11 +3,11 @@ import { useEffect } from "react";
 import { asProblem } from "../../../shared/api/problems";
 import { useSignIn } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
-import { problemText } from "../../../shared/ui/Problem";
+import { problemText } from "../../../shared/ui/problemText";
 import { Preferences } from "../../Preferences";
 
 export function SignInPage({ expired }: { expired: boolean }) {
-  const { t } = useT();
+  const { t, lang } = useT();
   const signIn = useSignIn();
   useEffect(() => {
     document.title = `${t("signIn.title")} · ${t("app.name")}`;
@@ -25,7 +25,12 @@ export function SignInPage({ expired }: { expired: boolean }) {
         <p className="lh-lead">{t("signIn.lead")}</p>
         {expired ? <Alert type="info" showIcon title={t("signIn.again")} /> : null}
         {problem ? (
-          <Alert type="error" showIcon role="alert" title={refused ? t("signIn.refused") : problemText(problem, t)} />
+          <Alert
+            type="error"
+            showIcon
+            role="alert"
+            title={refused ? t("signIn.refused") : problemText(problem, t, lang).text}
+          />
         ) : null}
         <Form
           layout="vertical"
