@@ -20,11 +20,15 @@ def test_voices_are_those_in_the_repository() -> None:
     assert {voice.language for voice in VOICES} == {"zh", "en"}
 
 
+def test_the_shipped_presenter_is_offered() -> None:
+    assert StockAvatar("lin", "小林", "Lin") in stock_avatars()
+
+
 def test_packs_are_listed_once_and_broken_ones_left_out(tmp_path: Path, settings: Any) -> None:
     for folder, pack, content in (
-        ("first", "lin", json.dumps({"name": {"zh": "林", "en": "Lin"}})),
-        ("second", "lin", json.dumps({"name": "another"})),
-        ("second", "mei", json.dumps({"name": "Mei"})),
+        ("first", "lin", json.dumps({"name": "lin", "display_name": {"zh": "小林", "en": "Lin"}})),
+        ("second", "lin", json.dumps({"display_name": "another"})),
+        ("second", "mei", json.dumps({"display_name": "Mei"})),
         ("second", "broken", "{"),
         ("second", "list", "[]"),
     ):
@@ -32,4 +36,4 @@ def test_packs_are_listed_once_and_broken_ones_left_out(tmp_path: Path, settings
         (tmp_path / folder / pack / "manifest.json").write_text(content, encoding="utf-8")
     settings.AVATAR_PACK_DIRS = [tmp_path / "first", tmp_path / "second", tmp_path / "none"]
 
-    assert stock_avatars() == [StockAvatar("lin", "林", "Lin"), StockAvatar("mei", "Mei", "Mei")]
+    assert stock_avatars() == [StockAvatar("lin", "小林", "Lin"), StockAvatar("mei", "Mei", "Mei")]

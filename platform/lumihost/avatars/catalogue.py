@@ -60,7 +60,7 @@ def _read(manifest: Path) -> StockAvatar | None:
     pack_id = manifest.parent.name
     try:
         content = json.loads(manifest.read_text(encoding="utf-8"))
-        name = content.get("name", pack_id)
+        name = content.get("display_name", pack_id)
     except (OSError, ValueError, AttributeError) as error:
         log.warning("avatar pack %s cannot be offered: %s", manifest, error)
         return None

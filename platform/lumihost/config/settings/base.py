@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 from csp.constants import NONCE, NONE, SELF
@@ -178,10 +178,12 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
 
 # -- domain --------------------------------------------------------------------------------------------------------------
-LUMIHOST_NODE_LEASE_TTL = timedelta(seconds=6)
 KNOWLEDGE_IMPORT_MAX_BYTES = 10 * 1024 * 1024
 KNOWLEDGE_IMPORT_MAX_ROWS = 5000
-AVATAR_PACK_DIRS = [CHECKOUT / "gpu_engine" / "avatar" / "packs", VAR / "packs"]
+# Beside the engine's code wherever that is installed; the engine itself is not imported here.
+_engine = find_spec("gpu_engine")
+AVATAR_PACK_DIRS = [Path(folder) / "avatar" / "packs" for folder in (_engine and _engine.submodule_search_locations) or ()]
+AVATAR_PACK_DIRS.append(VAR / "packs")
 
 LOGGING = {
     "version": 1,
