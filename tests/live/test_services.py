@@ -203,6 +203,22 @@ def test_a_node_that_comes_back_without_its_sessions_gives_them_away(two_tenants
     assert states == {lost.pk: ("interrupted", None), stopping.pk: ("ended", None), kept.pk: ("live", "n1")}
 
 
+def test_a_session_whose_node_was_stopping_it_has_ended_when_the_node_is_lost(two_tenants: TwoTenants) -> None:
+    """A node that is shut down ends its shows unasked; killed meanwhile, it never says so."""
+    node = make_node(capacity=2)
+    with scope(two_tenants.a.tenant):
+        silent, forgotten = assigned(node), assigned(node)
+        for session in (silent, forgotten):
+            report(session, N.LIVE)
+            report(session, N.STOPPING, reason="the node was stopped")
+        services.interrupt(session_id=silent.pk, epoch=1, reason="the node is silent", actor=ACTOR)
+    with scopes_disabled("the node serves every tenant"):
+        services.lost_on_node(node=node, held=set(), actor=NODE)
+    with scope(two_tenants.a.tenant):
+        ends = {session.pk: (session.state, session.end_reason) for session in LiveSession.objects.all()}
+    assert ends == {silent.pk: ("ended", "the node is silent"), forgotten.pk: ("ended", "node n1 came back without it")}
+
+
 def test_events_are_stored_once_and_move_the_cursor(two_tenants: TwoTenants) -> None:
     node = make_node()
     with scope(two_tenants.a.tenant):

@@ -23,6 +23,10 @@ _MAX_REPLIES = 256
 _OPEN_TIMEOUT_S = 5.0
 _PING_S = 5.0
 _RETRY_S = (0.3, 5.0)
+_REFUSED = {
+    4401: "it does not know the token: `manage.py register_node` on the platform writes the token file",
+    4403: "the token belongs to another node id: give --node-id the name it was registered under",
+}
 
 
 class Channel(Protocol):
@@ -101,6 +105,8 @@ class Uplink:
             except InvalidStatus as refusal:
                 log.error("platform refused this node", status=refusal.response.status_code, url=self._url)
             except ConnectionClosed as closed:
+                if closed.rcvd is not None and closed.rcvd.code in _REFUSED:
+                    log.error(f"the platform refused this node: {_REFUSED[closed.rcvd.code]}")
                 log.warning("node socket closed", code=closed.rcvd.code if closed.rcvd else None,
                             reason=closed.rcvd.reason if closed.rcvd else "")  # fmt: skip
             except (OSError, TimeoutError, WebSocketException) as error:

@@ -157,10 +157,7 @@ def interrupt(*, session_id: str, epoch: int, reason: str, actor: Actor) -> Live
     if session.epoch != epoch or session.state not in state.ON_A_NODE:
         return None
     before = session.state
-    if session.desired == Desired.STOPPED:
-        _move(session, SessionState.ENDED)
-    else:
-        _move(session, SessionState.INTERRUPTED)
+    _lose(session, reason)
     session.save()
     audit.record(actor=actor, action="session.interrupted", target=session, before={"state": before}, after={"reason": reason})
     _tell(session)
@@ -184,14 +181,12 @@ def lost_on_node(*, node: Node, held: Collection[tuple[str, int]], actor: Actor)
         with scope(session.tenant):
             session.node, session.lease_until = None, None
             before = session.state
-            if session.state != SessionState.INTERRUPTED:
-                _move(session, SessionState.ENDED if session.desired == Desired.STOPPED else SessionState.INTERRUPTED)
-            elif session.desired == Desired.STOPPED:
-                _move(session, SessionState.ENDED)
+            reason = f"node {node.pk} came back without it"
+            _lose(session, reason)
             session.save()
             audit.record(
                 actor=actor, action="session.interrupted", target=session, before={"state": before},
-                after={"reason": f"node {node.pk} came back without it"},
+                after={"reason": reason},
             )  # fmt: skip
             _tell(session)
         changed.append(session)
@@ -327,6 +322,15 @@ def _move(session: LiveSession, following: SessionState) -> None:
         session.started_at = now
     if following in state.FINAL:
         session.ended_at = now
+
+
+def _lose(session: LiveSession, reason: str) -> None:
+    """Its node is gone: a session that was ending has ended, any other waits for a node."""
+    if session.desired == Desired.STOPPED or session.state == SessionState.STOPPING:
+        session.end_reason = session.end_reason or reason
+        _move(session, SessionState.ENDED)
+    elif session.state != SessionState.INTERRUPTED:
+        _move(session, SessionState.INTERRUPTED)
 
 
 def _tell(session: LiveSession) -> None:

@@ -17,6 +17,7 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from lumihost.core.audit import actor_of
 from lumihost.core.ids import new_id
 from lumihost.core.problems import Conflict, DomainError, Invalid, Missing, Unavailable, register
 from lumihost.fleet.models import NodeState
@@ -102,7 +103,7 @@ class SdpParser(BaseParser):
 
     media_type = "application/sdp"
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> str:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """The offer.
 
         Raises:
@@ -180,12 +181,12 @@ class SessionCallViewSet(TenantViewSet):
         """Have the host say a sentence next, as written."""
         form = SayIn(data=request.data)
         form.is_valid(raise_exception=True)
-        return Response({"result": self.ask("say", {**form.validated_data, "actor": request.user.email})})
+        return Response({"result": self.ask("say", {**form.validated_data, "actor": actor_of(request.user).label})})
 
     @extend_schema(tags=["host"], operation_id="sessions_cut", request=None, responses=ResultOut)
     def cut(self, request: Request, pk: str, **kwargs: str) -> Response:
         """Stop what is being said."""
-        return Response({"result": self.ask("cut", {"reason": f"cut by {request.user.email}"})})
+        return Response({"result": self.ask("cut", {"reason": f"cut by {actor_of(request.user).label}"})})
 
     @extend_schema(tags=["host"], operation_id="sessions_pin", request=PinIn, responses=ResultOut)
     def pin(self, request: Request, pk: str, **kwargs: str) -> Response:

@@ -40,9 +40,9 @@ class SessionSerializer(serializers.ModelSerializer[LiveSession]):
     """A session as lumihost.live.selectors.session_json gives it; describes, never computes."""
 
     state = serializers.ChoiceField(choices=SessionState.choices)
-    show = TitledSerializer()  # type: ignore[assignment]
-    channel = NamedSerializer(allow_null=True)  # type: ignore[assignment]
-    node = serializers.CharField(allow_null=True)  # type: ignore[assignment]
+    show = TitledSerializer()
+    channel = NamedSerializer(allow_null=True)
+    node = serializers.CharField(allow_null=True)
     cursor = serializers.DictField(allow_null=True)
     billable_s = serializers.IntegerField()
     cost_minor = serializers.IntegerField()
@@ -77,7 +77,7 @@ class EventOut(serializers.Serializer[Any]):
     session = serializers.CharField()
     seq = serializers.IntegerField()
     kind = serializers.CharField()
-    data = serializers.DictField()
+    data = serializers.DictField()  # type: ignore[assignment]
     at = serializers.IntegerField(help_text="Unix time in milliseconds")
 
 
