@@ -151,7 +151,7 @@ class WebSocketFeed:
 
 
 def parse_event(item: dict[str, Any], source: str) -> ChatEvent | None:
-    """A neutral event from loosely typed JSON. Every field but a comment's text may be missing; ``None`` if it is none of ours."""
+    """A neutral event from loosely typed JSON, ``None`` if it is none of ours. All but a comment's text may be missing."""
     kind = str(item.get("kind") or item.get("type") or "comment").lower()
     if kind in ("heartbeat", "ping"):
         return None

@@ -32,7 +32,7 @@ def attribute_name(key: str, lang: Lang) -> str:
 
 
 def resolve_attribute(product: Product, name: str, folded: str) -> str | None:
-    """The product's attribute key for a canonical ``name``; with an empty name, the one whose key or value the text mentions."""
+    """The product's attribute key for a canonical ``name``; with an empty one, the key whose words or value are mentioned."""
     if not name:
         return _mentioned(product, folded)
     wanted = lexicon.ATTRIBUTE_KEYS.get(name, ())

@@ -148,7 +148,9 @@ class Composer:
                 rows = np.concatenate((rows, lips.pause(piece.pause_ms)))
             emphasis = _emphasis(clip, clause_start_ms, end_ms)
         clip.duration_ms = start_ms + len(pcm) / _SAMPLES_PER_MS
-        captions = (Caption(int(start_ms), piece.text),) if piece.first else ()
+        # What was heard is the captions joined: English clauses need the blank between them.
+        blank = " " if clip.utterance.lang == "en" and len(clip.clauses) > 1 else ""
+        captions = (Caption(int(start_ms), blank + piece.text),) if piece.first else ()
         self._send(ClipChunk(clip.utterance.clip_id, pcm.astype("<i2").tobytes(), rows.tobytes(), captions, cuts, emphasis))
 
     def _seal(self, clip: ClipProgress) -> None:

@@ -212,6 +212,8 @@ class Director:
         for turn in list(self._turns.values()):
             self._finish_turn(turn, "dropped", "connection to the picture was lost", retry=True)
         self._stop_script_task()
+        for clip in self._clips.values():
+            clip.dead = True
         self._clips.clear()
         self._playing = ""
         self._cut_pending = ""

@@ -192,7 +192,7 @@ class Gate:
         return Verdict(not blocked, "" if blocked else clean, tuple(findings))
 
     def _is_fact(self, quantity: Quantity, text: str, scope: list[_Allowed]) -> bool:
-        """True for a figure of the products meant; the shop's own amounts (free shipping over …) only where that is the talk."""
+        """True for a figure of the products meant; the shop's own amounts only where shipping and the like are the talk."""
         if any(a.permits(quantity) for a in scope if a is not self._shop):
             return True
         if not self._shop.permits(quantity):

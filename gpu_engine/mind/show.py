@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 COMMENT_EVENTS_PER_S = 60
 QUIET_STEP_MS = 5_000
 KEEP_AHEAD_MS = 2_000
+PREPARE_AGAIN_S = 10.0
 
 
 class Show:
@@ -74,6 +75,8 @@ class Show:
         self._attached = False
         self._clock = PassClock(spec.video.fps)
         self._reported: Counter[str] = Counter()
+        self._prepared: tuple[object, ...] = ()
+        self._prepared_at = 0.0
         self._report_second = 0
         self._reports_left = COMMENT_EVENTS_PER_S
 
@@ -192,7 +195,13 @@ class Show:
         return wanted
 
     def _prepare_ahead(self) -> None:
-        """Have the speech of what comes next made while nothing else is wanted."""
+        """Have the speech of what comes next made while nothing else is wanted; looked at again when something moved."""
+        director = self.director
+        state = (director.next_cursor, director.card_product, director.knowledge.version, len(director.latency.values))
+        now = time.monotonic()
+        if state == self._prepared and now - self._prepared_at < PREPARE_AGAIN_S:
+            return
+        self._prepared, self._prepared_at = state, now
         for lang, texts in self.director.upcoming_texts().items():
             self._voice.prepare(texts, lang)
 
