@@ -22,7 +22,7 @@ from lumihost.core.problems import DomainError
 from lumihost.fleet import placement
 from lumihost.fleet import services as fleet
 from lumihost.fleet.models import Node
-from lumihost.live import services, state
+from lumihost.live import retention, services, state
 from lumihost.live.dispatch import Dispatcher
 from lumihost.live.models import Desired, LiveSession, ReconcilerLease, SessionState
 from lumihost.live.notify import Notifier
@@ -37,6 +37,7 @@ LEASE_GRACE_S = 1.5
 RESEND_S = 5.0
 BEAT_S = 2.0
 LOCK_TTL_S = 15.0
+SWEEP_S = 3600.0
 KNOWLEDGE_CHANGED = "knowledge.changed"
 
 
@@ -50,6 +51,7 @@ class Reconciler:
     _stops_sent: dict[str, float] = field(default_factory=dict)
     _lock_renewed_s: float = float("-inf")
     _beat_s: float = float("-inf")
+    _swept_s: float = float("-inf")
 
     def step(self) -> bool:
         """One round; False when another reconciler holds the lock."""
@@ -72,6 +74,9 @@ class Reconciler:
                 KNOWLEDGE_CHANGED: self._knowledge_changed,
             }
         )
+        if now_s - self._swept_s >= SWEEP_S:
+            self._swept_s = now_s
+            retention.sweep()
         return True
 
     def _guarded(self, session: LiveSession, trusted: bool) -> None:
