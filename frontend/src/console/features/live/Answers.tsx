@@ -68,7 +68,7 @@ function Answer({ turn }: { turn: Turn }) {
       ) : null}
       {turn.answer ? (
         <p>
-          <b>{t("turns.answer")}</b> {turn.answer}
+          {turn.question ? <b>{t("turns.answer")}</b> : null} {turn.answer}
         </p>
       ) : null}
       {turn.facts.length > 0 ? (

@@ -20,7 +20,9 @@ export function Host() {
           {t("host.title")}
         </h2>
         {speaking ? (
-          <span className="lh-badge lh-brandsoft">▶ {t("host.answering")}</span>
+          <span className="lh-badge lh-brandsoft">
+            ▶ {speaking.kind === "say" ? t("kind.say") : t("host.answering")}
+          </span>
         ) : last ? (
           <span className="lh-badge lh-ok">▶ {tCode("kind", last.kind)}</span>
         ) : null}
