@@ -133,9 +133,7 @@ class CpuRenderer:
         self._eye_runs = np.array([pack.part(f"eye_{s}").verts for s in ("l", "r")], np.int64)
         self._eye_centres = np.array([eyes[s]["centre"] for s in ("l", "r")], np.float32)
         self._eye_turns = np.zeros((2, 3, 3), np.float32)
-        self._lids = [
-            pack.part(f"lash_{s}_upper").verts[0] + np.arange(pack.manifest.get("lash_columns", 26)) for s in ("l", "r")
-        ]
+        self._lids = [pack.part(f"lash_{s}_upper").verts[0] + np.arange(pack.manifest["lash_columns"]) for s in ("l", "r")]
         self._boxes: list[_Box] = []
         covered = np.zeros(len(self._skin), bool)
         corner = rest[tris[self._skin]][..., :2]
@@ -198,7 +196,7 @@ class CpuRenderer:
             spine = spine @ quaternion_matrix(limited(joints[JOINT_INDEX[name]], limits["spine"]))
         turns = {"spine": spine}
         for name in ("neck", "head"):
-            turns[name] = quaternion_matrix(limited(joints[JOINT_INDEX[name]], limits["yaw"]))
+            turns[name] = quaternion_matrix(limited(joints[JOINT_INDEX[name]], limits[name]))
         for slot, name in ((2, "spine"), (1, "neck"), (0, "head")):
             pivot = np.array(pivots[name], np.float64)
             a = parent_a @ turns[name]

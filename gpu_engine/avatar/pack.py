@@ -144,6 +144,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         )
     kinds: dict[str, type | tuple[type, ...]] = {
         "name": str, "licence": dict, "camera": dict, "framings": dict, "joints": dict, "gaze": dict, "eyes": dict,
+        "limits_deg": dict, "lash_columns": int,
         "units": list, "weights": dict, "parts": list, "textures": dict, "plates": list, "geometry": str, "files": dict,
     }  # fmt: skip
     for key, kind in kinds.items():

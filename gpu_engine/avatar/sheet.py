@@ -82,7 +82,7 @@ def contact_sheet(pack: AvatarPack, height: int = 720, columns: int = 5, tile: i
         renderer.render(pose_frame(weights, turn), canvas)
         crop = canvas[int(0.04 * height) : int(0.04 * height) + 2 * half, centre - half : centre + half]
         cell = cv2.resize(crop, (tile, tile), interpolation=cv2.INTER_AREA)
-        cv2.putText(cell, label, (8, tile - 10), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (30, 30, 30), 1, cv2.LINE_AA)
+        cv2.putText(cell, label, (8, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (30, 30, 30), 1, cv2.LINE_AA)
         tiles.append(cell)
     while len(tiles) % columns:
         tiles.append(np.full((tile, tile, 3), 255, np.uint8))

@@ -13,8 +13,8 @@ import source
 def main() -> None:
     data, out = Path(sys.argv[1]), Path(sys.argv[2])
     mesh, _ = source.presenter(data)
-    albedo, hit = paint.paint(mesh, data)
-    np.save(out / "skin_linear.npy", paint.light_over(albedo, hit, np.load(out / "skin_light.npy")).astype(np.float16))
+    albedo, hit, mouth = paint.paint(mesh, data)
+    np.save(out / "skin_linear.npy", paint.light_over(albedo, hit, mouth, np.load(out / "skin_light.npy")).astype(np.float16))
     np.save(out / "skin_hit.npy", hit)
 
 

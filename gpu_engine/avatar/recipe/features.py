@@ -15,6 +15,7 @@ import surface
 from scipy.spatial import cKDTree
 
 TEX_W, TEX_H = 512, 256
+LASH_COLUMNS = 26
 PALETTE = {"enamel": (272, 16), "gum": (304, 16), "tongue": (336, 16), "throat": (368, 16)}
 LASH_BOX = (256, 64, 512, 160)
 LOWER_LASH_BOX = (336, 176, 512, 240)
@@ -274,7 +275,7 @@ def lashes(
     pts = helper[keep]
     order = np.argsort(pts[:, 0])
     pts = pts[order]
-    cols, rows = 26, 3
+    cols, rows = LASH_COLUMNS, 3
     s = np.linspace(0, 1, cols)
     span = (pts[:, 0] - pts[0, 0]) / (pts[-1, 0] - pts[0, 0])
     margin = np.stack([np.polyval(np.polyfit(span, pts[:, c], 5), s) for c in range(3)], 1)

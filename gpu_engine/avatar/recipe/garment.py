@@ -125,14 +125,12 @@ def _folds(v: np.ndarray) -> np.ndarray:
 
 def _lapel(field: HeightField, side: float) -> tuple[np.ndarray, np.ndarray]:
     rows, cols = 90, 18
-    t = np.linspace(0.0, 1.0, rows)[:, None]
+    t = np.linspace(0.0, 1.22, rows)[:, None]
     w = np.linspace(0, 1, cols)[None, :]
-    y0 = BUTTON_Y + (GORGE[1] + 0.02 - BUTTON_Y) * t
-    x0 = np.maximum(roll_x(y0), 0.0)
-    notch = 0.80
-    width = np.where(t < notch, 0.50 * np.sin(np.pi / 2 * np.clip(t / 0.80, 0, 1)) ** 0.85, 0.36 - 0.9 * (t - notch))
-    edge = np.clip((t - notch) / 0.015, 0, 1)
-    width = width * (1 - edge) + edge * (0.33 - 0.15 * (t - notch))
+    y0 = BUTTON_Y + (GORGE[1] - BUTTON_Y) * t
+    # Above the gorge the shawl turns in to the side of the neck.
+    x0 = np.where(t < 1, np.maximum(roll_x(y0), 0.0), GORGE[0] - 0.06 * (t - 1) / 0.22)
+    width = 0.44 * np.sin(np.pi / 2 * np.clip(t / 0.72, 0, 1)) ** 0.9 * (1 - 0.30 * np.clip((t - 0.72) / 0.5, 0, 1) ** 1.3)
     out = w * np.maximum(width, 0.004)
     x = x0 + out * 0.97
     y = y0 + out * 0.10
@@ -144,10 +142,10 @@ def _lapel(field: HeightField, side: float) -> tuple[np.ndarray, np.ndarray]:
     return grid.reshape(-1, 3), triangles(quads if side > 0 else quads[:, ::-1])
 
 
-def _collar(mesh: BaseMesh, field: HeightField) -> tuple[np.ndarray, np.ndarray]:
-    """The fall of the collar: from gorge to gorge round the back of the neck, lying on the shoulders."""
+def _collar(mesh: BaseMesh) -> tuple[np.ndarray, np.ndarray]:
+    """The fall of the collar round the back of the neck; its ends go under the lapels."""
     n, rows = 96, 12
-    s = np.linspace(-1, 1, n)[None, :]
+    s = np.linspace(-0.80, 0.80, n)[None, :]
     r = np.linspace(0, 1, rows)[:, None]
     angle = s * np.radians(152)
     back = np.cos(angle / 2) ** 1.0
@@ -161,8 +159,6 @@ def _collar(mesh: BaseMesh, field: HeightField) -> tuple[np.ndarray, np.ndarray]
     px = x + outward[..., 0] * (fall * 0.75)
     pz = z + outward[..., 2] * (fall * 0.75)
     py = y - fall * (0.72 + 0.1 * back) + 0.05 * np.sin(np.pi * r)
-    front = np.clip((np.abs(s) - 0.66) / 0.34, 0, 1)
-    pz = pz * (1 - front) + front * (field(px, py) + 0.06 + 0.04 * np.sin(np.pi * r))
     grid = np.stack([px, py, pz], -1)
     index = np.arange(rows * n).reshape(rows, n)
     quads = np.stack([index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]], -1).reshape(-1, 4)
@@ -210,15 +206,15 @@ def build(mesh: BaseMesh) -> list[Part]:
     front = np.clip((z - 0.15) / 0.1, 0, 1)
     opening = np.abs(x) - roll_x(y)
     neck = mesh.joint("neck")
-    ring = np.hypot(x / 0.62, (z - neck[2] - 0.05) / 0.60) - 1
-    keep = np.where(y > 3.6, np.minimum(np.where(front > 0, opening, 1.0), np.where(y > 4.05, ring, 1.0)), 1.0)
-    keep = np.where(y <= 3.6, np.where(front > 0, opening, 1.0), keep)
+    ring = np.hypot(x / 0.72, (z - neck[2] - 0.10) / 0.70) - 1
+    # Both cuts are continuous over the whole shell, so the cut line has no steps.
+    keep = np.minimum(np.where(front > 0, opening, 1.0), ring + 6.0 * np.clip(4.10 - y, 0, None))
     blazer = clip(verts, tris, keep)
     parts = [Part("blazer", *blazer, "cloth", 0.035)]
     parts.append(Part("placket", *_placket(field), "cloth", 0.02))
     for name, sign in (("lapel_l", 1.0), ("lapel_r", -1.0)):
         parts.append(Part(name, *_lapel(field, sign), "cloth", 0.03))
-    parts.append(Part("collar", *_collar(mesh, field), "cloth", 0.035))
+    parts.append(Part("collar", *_collar(mesh), "cloth", 0.035))
     parts.append(Part("button", *_button(field), "button"))
     kv, kt = _shell(mesh, 4, 0.028)
     kx, ky, kz = kv.T

@@ -300,6 +300,7 @@ def main() -> None:
         "format": "lumihost-avatar",
         "version": 1,
         "name": "lin",
+        "lash_columns": features.LASH_COLUMNS,
         "display_name": {"zh": "小林", "en": "Lin"},
         "licence": {
             "spdx": "CC0-1.0",
@@ -320,7 +321,7 @@ def main() -> None:
             "neck": [round(float(v), 4) for v in mesh.joint("neck")],
             "spine": [round(float(v), 4) for v in mesh.joint("spine-2") - [0, 0.6, 0]],
         },
-        "limits_deg": {"yaw": 12.0, "pitch": 9.0, "roll": 9.0, "spine": 4.0},
+        "limits_deg": {"head": 11.0, "neck": 6.0, "spine": 4.0},
         "gaze": {"degrees_per_unit": {"horizontal": 24.0, "up": 18.0, "down": 20.0}},
         "eyes": eyes,
         "units": names,

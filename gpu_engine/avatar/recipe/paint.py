@@ -134,8 +134,8 @@ def _brows(eye: np.ndarray) -> tuple[np.ndarray, FrontCanvas]:
     return soft, canvas
 
 
-def paint(mesh: source.BaseMesh, data: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Albedo f32[H, W, 3] (linear) and coverage bool[H, W] of the skin atlas."""
+def paint(mesh: source.BaseMesh, data: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Albedo f32[H, W, 3] (linear), coverage bool[H, W] and mouth lining f32[H, W] of the skin atlas."""
     patch = skin_patch(mesh)
     tris = surface.triangles(patch.step.faces)
     two = lambda c: np.concatenate([c[:, [0, 1, 2]], c[:, [0, 2, 3]]])  # noqa: E731
@@ -200,10 +200,10 @@ def paint(mesh: source.BaseMesh, data: Path) -> tuple[np.ndarray, np.ndarray]:
     brow = srgb(52, 36, 30)
     mix(brow, 0.95 * soft.sample(pos))
     mix(brow * 0.7, 0.95 * hairs.sample(pos))
-    return col.astype(np.float32), hit
+    return col.astype(np.float32), hit, np.maximum(mouth, lips).astype(np.float32)
 
 
-def light_over(albedo: np.ndarray, hit: np.ndarray, light: np.ndarray) -> np.ndarray:
+def light_over(albedo: np.ndarray, hit: np.ndarray, mouth: np.ndarray, light: np.ndarray) -> np.ndarray:
     """Baked light on plain skin, denoised edge-aware, times painted albedo; f32[H, W, 3] linear."""
     light = np.nan_to_num(light.astype(np.float32), posinf=8, neginf=0)
     side = light.shape[0]
@@ -222,10 +222,15 @@ def light_over(albedo: np.ndarray, hit: np.ndarray, light: np.ndarray) -> np.nda
         known[take] = 1
     for _ in range(2):
         logl = cv2.bilateralFilter(logl, 7, 0.25, 2.2)
+    # The chest is seen small and moves under the collar: keep its broad shading, drop hard shadows.
+    chest = surface.CHEST_ROWS * side // surface.ATLAS_H
+    broad = cv2.GaussianBlur(np.ascontiguousarray(logl[:chest]), (0, 0), side / 64)
+    logl[:chest] = np.maximum(logl[:chest], broad)
+    logl[:chest] = cv2.GaussianBlur(np.ascontiguousarray(logl[:chest]), (0, 0), side / 110)
     logl = cv2.resize(logl, (surface.ATLAS_W, surface.ATLAS_H), interpolation=cv2.INTER_CUBIC)
     out = np.exp(logl) * (albedo / PLAIN.astype(np.float32))
-    # Lip corners and nostrils stay a deep red instead of holes.
-    out = np.maximum(out, albedo * 0.12)
+    # Lip corners stay a deep red instead of holes.
+    out = np.maximum(out, albedo * (0.14 * mouth)[..., None])
     bad = ~hit
     fill = (
         np.stack([gaussian_filter(out[..., c] * hit, 6) for c in range(3)], -1)

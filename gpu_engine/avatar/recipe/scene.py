@@ -199,7 +199,7 @@ class Presenter:
         eu, ei = np.unique(eyes, return_inverse=True)
         self.eyes = add_mesh("eyes", mesh.verts[eu], ei.reshape(-1, 4), eye_mat)
         mats = {
-            "cloth": fabric("cloth", (0.10, 0.175, 0.255), 900.0, 0.35, ribs=False),
+            "cloth": fabric("cloth", (0.088, 0.155, 0.228), 900.0, 0.35, ribs=False),
             "knit": fabric("knit", (0.80, 0.76, 0.69), 95.0, 0.8, ribs=True),
             "button": principled("button", (0.10, 0.14, 0.18), Roughness=0.35),
         }
@@ -313,6 +313,10 @@ def main() -> None:
             bake_skin(who, scene, args.out, args.spp)
         else:
             who.show(*STAGES[stage])
+            # Only the collar behind the neck is ever uncovered, so only that is rendered (bounds from below, 0 to 1).
+            scene.render.use_border = stage == "cloth_back"
+            scene.render.border_min_x, scene.render.border_max_x = 0.33, 0.67
+            scene.render.border_min_y, scene.render.border_max_y = 0.36, 0.64
             scene.render.filepath = str(args.out / f"{stage}.png")
             bpy.ops.render.render(write_still=True)
         print(f"{stage}: {time.time() - started:.1f} s", flush=True)
