@@ -2,7 +2,7 @@
 PYTHON ?= python3
 SUITE ?= all
 
-.PHONY: demo test bench cleanroom lint doctor clean
+.PHONY: demo test bench cleanroom frontend lint doctor clean
 
 demo:            ## install, load the demo shop, go live, print the address
 	@$(PYTHON) deploy/install/bootstrap.py demo
@@ -19,6 +19,9 @@ bench:           ## print the measured figures beside their goals
 
 cleanroom:       ## prove both commands in a bare Debian chroot (root, debootstrap)
 	@sh deploy/install/cleanroom.sh
+
+frontend:        ## build the console again
+	@$(PYTHON) deploy/install/bootstrap.py demo
 
 lint:
 	@.venv/bin/python deploy/install/suites.py lint
