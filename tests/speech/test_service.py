@@ -165,7 +165,9 @@ async def test_a_failed_clause_is_not_cached(tmp_path: Path) -> None:
 async def test_the_queue_is_bounded() -> None:
     engine = FakeSpeechEngine(gated=True)
     async with SpeechService(engine, max_waiting=2) as service:
-        tasks = [asyncio.create_task(collect(service, f"t{n}", "你好啊。")) for n in range(3)]
+        tasks = [asyncio.create_task(collect(service, "t0", "你好啊。"))]
+        await until(lambda: len(engine.asked) == 1)
+        tasks += [asyncio.create_task(collect(service, f"t{n}", "你好啊。")) for n in (1, 2)]
         await until(lambda: service.waiting == 2)
         with pytest.raises(SpeechBusy):
             await collect(service, "one too many", "你好啊。")
