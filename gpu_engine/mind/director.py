@@ -207,8 +207,7 @@ class Director:
             self._send(ClipDrop(foreign, "mind restarted"))
         # Whether what plays is faded out (unfinished) or plays on is known a moment later.
         self._hold_script_until_ms = head.media_ms + FADE_KNOWN_MS if head.clip_id else 0
-        playing = cursor_from(head.cursor) if head.clip_id.startswith("s") else None
-        self.next_cursor = self._script.after(playing) if playing is not None else self._reached
+        self.next_cursor = self._after_absence(head)
         for turn in list(self._turns.values()):
             self._finish_turn(turn, "dropped", "connection to the picture was lost", retry=True)
         self._stop_script_task()
@@ -225,6 +224,20 @@ class Director:
         self._card_product = reached_segment.product_id if reached_segment and head.cursor is not None else None
         self.connected = True
         self.step()
+
+    def _after_absence(self, head: Playhead) -> Cursor:
+        """Where the script goes on. The body plays what waits while there is no mind, and nobody cuts it then.
+
+        A sentence that was cut for a clip that is not script (an answer still sounding) is said again.
+        """
+        last = cursor_from(head.cursor)
+        if last is None:
+            return self._reached
+        later = cursor_tuple(last) > cursor_tuple(self._reached)
+        told = cursor_tuple(last) == cursor_tuple(self._reached) and not head.clip_id
+        if head.clip_id.startswith("s") or later or told:
+            return self._script.after(last)
+        return self._reached
 
     def detach(self) -> None:
         """The body is gone: nothing is sent until :meth:`attach`."""

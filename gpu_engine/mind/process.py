@@ -25,8 +25,11 @@ from gpu_engine.speech.service import SpeechFault, SpeechService
 log = structlog.get_logger(__name__)
 
 
-def open_engine(spec: SessionSpec) -> SpeechEngine:
-    """The speech engine of a session, warmed up; virtual sessions speak in exact durations without a voice.
+def open_engine(spec: SessionSpec, *, warm: bool) -> SpeechEngine:
+    """The speech engine of a session; virtual sessions without outputs speak in exact durations without a voice.
+
+    ``warm`` makes the first sentence as fast as the next, for seconds of loading. A mind that is restarted in the middle of
+    a show has its next sentences in the cache and goes on sooner without.
 
     Raises:
         SpeechError: the model files are missing; the message says how to get them.
@@ -38,7 +41,8 @@ def open_engine(spec: SessionSpec) -> SpeechEngine:
     from gpu_engine.speech.kokoro import KokoroEngine
 
     engine = KokoroEngine()
-    engine.warm()
+    if warm:
+        engine.warm()
     return engine
 
 
@@ -89,8 +93,12 @@ def _until_ready(ready: asyncio.Future[Show]) -> dict[str, Any]:
 
 
 async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: asyncio.Future[Show]) -> None:
-    engine = await asyncio.to_thread(open_engine, spec)
-    encoder = await asyncio.to_thread(open_encoder)
+    marker = run_dir / "mind.started"
+    restarted = marker.exists()
+    marker.touch()
+    engine, encoder = await asyncio.gather(
+        asyncio.to_thread(open_engine, spec, warm=not restarted), asyncio.to_thread(open_encoder)
+    )
     folder = Path(spec.cache_dir) if spec.cache_dir else run_dir / "cache"
     cache = await asyncio.to_thread(SpeechCache, folder / "speech")
 

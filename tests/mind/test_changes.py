@@ -132,6 +132,23 @@ async def test_restarted_mind_goes_on_where_the_body_is(tmp_path: Path) -> None:
         assert rig.body.connections == 2
 
 
+@pytest.mark.parametrize("absent_ms", [200, 3_000, 6_000, 25_000])
+async def test_what_the_body_played_while_there_was_no_mind_is_not_repeated(tmp_path: Path, absent_ms: int) -> None:
+    async with on_air(spec_of(plain_show(10)), tmp_path) as rig:
+        await rig.body.advance(10_000)
+        saved = rig.of("cursor")[-1]
+        await rig.stop()
+        await rig.body.advance(absent_ms)
+        await rig.restart_mind(
+            spec_of(
+                plain_show(10),
+                cursor=Cursor(**{k: saved[k] for k in ("loop", "segment_index", "line_index", "sentence_index")}),
+            )
+        )
+        await rig.body.advance(60_000)
+        assert rig.body.spoken_texts("script") == [line.text for line in lines(10)]
+
+
 async def test_mind_killed_during_an_answer_repeats_at_most_the_cut_sentence(tmp_path: Path) -> None:
     async with on_air(spec_of(plain_show(10)), tmp_path) as rig:
         await rig.body.advance(9_000)
