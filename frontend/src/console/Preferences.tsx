@@ -19,7 +19,9 @@ export function Preferences({ onSignOut }: { onSignOut?: () => void }) {
           lang={other === "zh" ? "zh-Hans" : "en"}
           onClick={() => changeLanguage(other)}
         >
-          <span aria-hidden="true">{other === "zh" ? "中文" : "English"}</span>
+          <span aria-hidden="true" className="lh-prefs-word">
+            {other === "zh" ? "中文" : "English"}
+          </span>
         </Button>
       </Tooltip>
       <Tooltip title={themeLabel}>
