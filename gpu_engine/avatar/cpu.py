@@ -16,7 +16,7 @@ from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHT_COUNT, WEIGHT_INDEX
 
 F32 = NDArray[np.float32]
 STAGES = ("pose", "back", "skin", "eyes", "mouth", "front")
-MOUTH_PARTS = ("teeth_upper", "teeth_lower", "tongue")
+MOUTH_PARTS = ("teeth_upper", "teeth_lower", "tongue", "throat")
 
 
 def quaternion_matrix(q: F32) -> NDArray[np.float64]:
@@ -224,7 +224,7 @@ class CpuRenderer:
             self._shade[run] = self.pack.shade[run] * (0.46 + 0.54 * t)
         w, i = self._weights, WEIGHT_INDEX
         gap = w[i["jawOpen"]] * (1 - w[i["mouthClose"]]) + 0.35 * (w[i["mouthUpperUp"]] + w[i["mouthLowerDown"]])
-        light = np.float32(0.25 + 0.75 * min(1.0, float(gap) / 0.22))
+        light = np.float32(0.36 + 0.64 * min(1.0, float(gap) / 0.22))
         for run in self._mouth_runs:
             self._shade[run] = self.pack.shade[run] * light
 

@@ -176,6 +176,13 @@ def test_no_background_shows_between_hair_and_face(renderer: CpuRenderer) -> Non
         assert not line[inside.min() : inside.max() + 1].any(), turn
 
 
+def test_no_background_shows_through_the_mouth(renderer: CpuRenderer) -> None:
+    frame = pose_frame({"jawOpen": 1.0, "mouthLowerDown": 0.5, "mouthSmileLeft": 0.6, "mouthSmileRight": 0.6})
+    black, white = draw(renderer, frame, (0, 0, 0)), draw(renderer, frame, (255, 255, 255))
+    rows, cols = box(renderer, "teeth_upper")
+    assert np.array_equal(black[rows.start : rows.stop + 30, cols], white[rows.start : rows.stop + 30, cols])
+
+
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_every_weight_is_visible(renderer: CpuRenderer, name: str) -> None:
     rest = draw(renderer, rest_frame()).astype(int)

@@ -210,7 +210,8 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
             verts.append(v)
             tris.append(f + base)
             shade.append(lit * (1 - 0.72 * inward**0.8) * (1 - 0.20 * gum_side) * (1.0 if upper else 0.86))
-            uv.append(np.tile(PALETTE["enamel"], (len(v), 1)))
+            # The last molars only ever show as the dark of a lip corner, which is red and not grey.
+            uv.append(np.tile(PALETTE["enamel" if k < 5 else "gum"], (len(v), 1)))
             base += len(v)
             x += step
     cols, rows = 48, 5
@@ -239,6 +240,18 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
             rot, move = _rigid(helper, helper + delta[used])
             piece.units[name] = v @ rot.T + move - v
     return [piece]
+
+
+def throat(mesh: source.BaseMesh) -> Piece:
+    """A dark card behind the teeth: nothing behind the head may be seen through the mouth."""
+    teeth_verts = mesh.verts[np.unique(mesh.faces[mesh.group("helper-upper-teeth", "helper-lower-teeth")])]
+    low, high = teeth_verts.min(0), teeth_verts.max(0)
+    x, y0, y1, z = (high[0] - low[0]) * 0.34, low[1] - 0.02, high[1], low[2] + 0.02
+    verts = np.array([[-x, y1, z], [x, y1, z], [0.4 * x, y0, z], [-0.4 * x, y0, z]])
+    tris = np.array([[0, 2, 1], [0, 3, 2]])
+    piece = Piece("throat", verts, tris, np.tile(PALETTE["throat"], (4, 1)).astype(float), np.full(4, 0.85))
+    piece.units["jawOpen"] = np.array([[0, 0, 0], [0, 0, 0], [0, -0.14, 0], [0, -0.14, 0]])
+    return piece
 
 
 def tongue(mesh: source.BaseMesh, units: dict[str, np.ndarray]) -> Piece:

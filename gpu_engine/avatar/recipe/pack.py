@@ -43,7 +43,7 @@ WEIGHT_UNITS: dict[str, dict[str, float]] = {
     "cheekPuff": {"cheekPuff": 1.0},
     "cheekSquint": {"cheekSquintLeft": 1.0, "cheekSquintRight": 1.0},
     "noseSneer": {"noseSneerLeft": 1.0, "noseSneerRight": 1.0},
-    "jawOpen": {"jawOpen": 1.0},
+    "jawOpen": {"jawOpen": 1.06, "mouthShrugLower": -0.20, "mouthClose": -0.10},
     "jawForward": {"jawForward": 1.0},
     "mouthClose": {"mouthClose": 1.0},
     "mouthFunnel": {"mouthFunnel": 1.0},
@@ -53,14 +53,15 @@ WEIGHT_UNITS: dict[str, dict[str, float]] = {
     "mouthFrown": {"mouthFrownLeft": 1.0, "mouthFrownRight": 1.0},
     "mouthStretch": {"mouthStretchLeft": 1.0, "mouthStretchRight": 1.0},
     "mouthPress": {"mouthPressLeft": 1.0, "mouthPressRight": 1.0},
-    "mouthUpperUp": {"mouthUpperUpLeft": 1.0, "mouthUpperUpRight": 1.0},
-    "mouthLowerDown": {"mouthLowerDownLeft": 1.0, "mouthLowerDownRight": 1.0},
+    "mouthUpperUp": {"mouthUpperUpLeft": 1.10, "mouthUpperUpRight": 1.10},
+    "mouthLowerDown": {"mouthLowerDownLeft": 1.15, "mouthLowerDownRight": 1.15},
     "mouthRollLower": {"mouthRollLower": 1.0},
     "mouthRollUpper": {"mouthRollUpper": 1.0},
     "mouthShrug": {"mouthShrugLower": 1.0, "mouthShrugUpper": 1.0},
     "tongueOut": {"tongueOut": 1.0},
 }
-"""The fixed 32 x 52 matrix, sparse: protocol weight → ARKit-named units and gains."""
+"""The fixed 32 x 52 matrix, sparse: protocol weight → ARKit-named units and gains. An opening jaw takes back
+the units that hold the resting smile shut."""
 
 
 def project(p: np.ndarray) -> np.ndarray:
@@ -221,7 +222,11 @@ def main() -> None:
         piece, centre, radius = features.eyeball(mesh, side)
         eyes[side] = {"centre": [round(float(c), 5) for c in centre], "radius": round(float(radius), 5)}
         pieces.append(piece)
-    pieces += features.teeth(mesh, units, "upper") + features.teeth(mesh, units, "lower") + [features.tongue(mesh, units)]
+    pieces += (
+        features.teeth(mesh, units, "upper")
+        + features.teeth(mesh, units, "lower")
+        + [features.tongue(mesh, units), features.throat(mesh)]
+    )
     for side in ("l", "r"):
         pieces.append(features.glint(np.array(eyes[side]["centre"]), eyes[side]["radius"], side))
     for side in ("l", "r"):

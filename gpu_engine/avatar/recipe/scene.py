@@ -176,11 +176,11 @@ def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
 class Presenter:
     """All objects of the presenter, by role."""
 
-    def __init__(self, data: Path, eye_only: bool = False) -> None:
+    def __init__(self, data: Path) -> None:
         self.mesh, self.units = source.presenter(data)
         self.eye = (self.mesh.joint("l-eye") + self.mesh.joint("r-eye")) / 2
 
-    def build(self, out: Path, pose: dict[str, float], strands: int) -> None:
+    def build(self, pose: dict[str, float], strands: int) -> None:
         """Create every object; ``pose`` adds face units to the skin before the light is baked."""
         mesh = self.mesh
         patch = paint.skin_patch(mesh)
@@ -222,7 +222,7 @@ class Presenter:
         solids_v.append(rest[low])
         solids_n.append(normals[low])
         hair = groom.grow((rest, tris), (np.concatenate(solids_v), np.concatenate(solids_n)), self.eye[1], strands)
-        np.savez_compressed(out / "groom.npz", points=hair.points.astype(np.float16), back=hair.back)
+        self.groom = hair
         mat = hair_material()
         top = np.clip((hair.points[..., 1] - (self.eye[1] - 0.25)) / 0.35, 0, 1)
         self.hair_front = add_hair("hair_front", hair.points[~hair.back], hair.radius[~hair.back], mat)
@@ -306,7 +306,9 @@ def main() -> None:
         return
     # Lids half shut and lips parted while light is baked: skin that folds away at rest still gets lit.
     pose = {"eyeBlinkLeft": 0.45, "eyeBlinkRight": 0.45, "jawOpen": 0.10} if "skin" in args.stages else {}
-    who.build(args.out, pose, args.strands)
+    who.build(pose, args.strands)
+    if any(stage.startswith("hair") for stage in args.stages):
+        np.savez_compressed(args.out / "groom.npz", points=who.groom.points.astype(np.float16), back=who.groom.back)
     for stage in args.stages:
         started = time.time()
         if stage == "skin":
