@@ -42,10 +42,17 @@ class SpeechChunk:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Voice id and speaking rate (1.0 = the voice's own)."""
+    """How a clause is spoken.
+
+    Attributes:
+        voice: voice id.
+        speed: speaking rate, 1.0 = the voice's own.
+        urgent: somebody waits: the first sound matters more than an even timbre.
+    """
 
     voice: str
     speed: float = 1.0
+    urgent: bool = False
 
 
 class SpeechEngine(Protocol):

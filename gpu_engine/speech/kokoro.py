@@ -1,7 +1,7 @@
 """Kokoro-82M on the CPU: one clause in, audio windows with phoneme times out.
 
 All durations are known before any audio exists (``front``); the vocoder then runs in growing windows with context on both
-sides, so the first audio of a clause does not wait for its end. Neighbouring windows agree: the excitation is computed once a
+sides, so the first audio of a clause does not wait for its end. A short clause nobody waits for is decoded whole. Neighbouring windows agree: the excitation is computed once a
 clause, and the normalisation statistics are fixed for each voice. A cross-fade over one frame takes the rest.
 """
 
@@ -46,7 +46,7 @@ _LONGEST_FINAL_MS = 260.0
 _MODIFIERS = frozenset("→↗↘↓ʰʲːˈˌ̃ᵝ")
 _STRESS = frozenset("ˈˌ")
 _RESTS = frozenset(" ,.!?;:…—()“”")
-_VERSION = 3
+_VERSION = 4
 
 Floats = NDArray[np.float32]
 
@@ -60,6 +60,7 @@ class _Plan:
     energy: Floats
     style: Floats
     statistics: Floats | None
+    windowed: bool
     first_frame: int
     frames: int
     spans: tuple[PhonemeSpan, ...]
@@ -181,7 +182,9 @@ class KokoroEngine:
         first = int(max(0, starts[1] - _LEAD_FRAMES))
         statistics = self._statistics_of(style.voice) if len(symbols) >= _SHORT_SYMBOLS else None
         spans = _spans(symbols, starts[1 : len(symbols) + 2], first)
-        return _Plan(content, pitch, energy, row, statistics, first, content.shape[2] - first, spans)
+        # Without fixed statistics the timbre drifts from window to window: worth it only when somebody waits for the sound.
+        windowed = self._windowed and (statistics is not None or style.urgent)
+        return _Plan(content, pitch, energy, row, statistics, windowed, first, content.shape[2] - first, spans)
 
     def _windows(self, plan: _Plan, cancelled: Cancelled) -> Iterator[tuple[Floats, bool]]:
         """24 kHz audio of the played frames, window by window."""
@@ -189,7 +192,7 @@ class KokoroEngine:
         total = plan.first_frame + plan.frames
         position = plan.first_frame
         context, first = (_CONTEXT, _FIRST_WINDOW) if plan.statistics is not None else (_SHORT_CONTEXT, _SHORT_FIRST_WINDOW)
-        size = float(first) if self._windowed else float(total)
+        size = float(first if plan.windowed else total)
         tail: Floats = np.zeros(0, dtype=np.float32)
         while position < total:
             if cancelled():

@@ -14,7 +14,7 @@ import itertools
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,8 @@ from gpu_engine.speech.splitter import Clause, split_clauses
 Lang = Literal["zh", "en"]
 PRESYNTHESIS = 0
 """Priority below every live one."""
+URGENT = 30
+"""From this priority on a viewer waits for the sound."""
 _AHEAD = 3
 """Clauses of one turn that may be in work or waiting beyond the one being consumed."""
 
@@ -255,6 +257,7 @@ class SpeechService:
                 self.stats.cached_clauses += 1
                 return _Spoken(self, clause, None, found)
         queue: asyncio.Queue[SpeechChunk | SpeechFault | None] = asyncio.Queue()
+        style = replace(style, urgent=priority >= URGENT)
         job = _Job(turn_id, clause, spoken, lang, style, priority, queue.put_nowait, asked_at)
         self._enqueue(job)
         return _Spoken(self, clause, job, None, queue)
@@ -332,9 +335,23 @@ class SpeechService:
         pcm = np.concatenate([chunk.pcm for chunk in job.got])
         self.stats.clauses += 1
         self.stats.audio_ms += pcm.size / 48
-        if self._cache is not None and pcm.size:
+        if job.style.urgent:
+            self._make_again(job)
+        elif self._cache is not None and pcm.size:
             phonemes = tuple(span for chunk in job.got for span in chunk.phonemes)
             self._cache.put(self._key(job.spoken, job.lang, job.style), CachedClause(pcm, phonemes))
+
+    def _make_again(self, job: _Job) -> None:
+        """What was made in haste is made well for the cache, once nobody waits."""
+        key = self._key(job.spoken, job.lang, job.style)
+        with self._lock:
+            room = len(self._heap) < self._max_waiting // 2 and not self._closing
+            if self._cache is None or not room or key in self._presynthesis_keys:
+                return
+            self._presynthesis_keys.add(key)
+        style = replace(job.style, urgent=False)
+        done = self._presynthesised(key, job.clause)
+        self._enqueue(_Job("", job.clause, job.spoken, job.lang, style, PRESYNTHESIS, done, time.monotonic()))
 
     def _hand_over(self, job: _Job, item: SpeechChunk | SpeechFault) -> None:
         loop = self._loop

@@ -40,6 +40,7 @@ class FakeSpeechEngine:
         self.fail_on = fail_on
         self.fail_at_window = fail_at_window
         self.asked: list[str] = []
+        self.urgent: list[bool] = []
         self.windows: list[tuple[str, int]] = []
         self._gate = threading.Semaphore(0) if gated else None
 
@@ -56,6 +57,7 @@ class FakeSpeechEngine:
     def synthesize(self, spoken: str, lang: str, style: Style, cancelled: Cancelled) -> Iterator[SpeechChunk]:
         """See :class:`gpu_engine.speech.engine.SpeechEngine`."""
         self.asked.append(spoken)
+        self.urgent.append(style.urgent)
         total = len(spoken)
         frequency = 200 + zlib.crc32(spoken.encode()) % 600
         for window, start in enumerate(range(0, max(total, 1), self.chars_per_window)):

@@ -192,3 +192,14 @@ async def test_two_turns_have_their_own_sound() -> None:
     sound = [np.concatenate([p.pcm for p in pieces]) for pieces in (one, two, again)]
     assert np.array_equal(sound[0], sound[2])
     assert not np.array_equal(sound[0], sound[1])
+
+
+async def test_what_was_made_in_haste_is_made_well_for_the_cache_afterwards(tmp_path: Path) -> None:
+    engine = FakeSpeechEngine()
+    async with SpeechService(engine, SpeechCache(tmp_path)) as service:
+        await collect(service, "t1", "七十九元。", priority=30)
+        await until(lambda: service.is_cached("七十九元。", "zh", STYLE))
+        again = await collect(service, "t2", "七十九元。", priority=30)
+
+    assert engine.urgent == [True, False]
+    assert all(piece.cached for piece in again)
