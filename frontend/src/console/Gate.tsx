@@ -1,12 +1,13 @@
 import { Spin } from "antd";
-import { useRef } from "react";
+import { lazy, Suspense, useRef } from "react";
 import { useAuthSession, useSignOut, WorkspaceProvider } from "../shared/auth/session";
 import { useT } from "../shared/i18n";
 import { EmptyState, Page } from "../shared/ui/Page";
 import { ProblemAlert } from "../shared/ui/Problem";
-import { SignInPage } from "./features/signin/SignInPage";
 import { Preferences } from "./Preferences";
 import { Shell } from "./Shell";
+
+const SignInPage = lazy(() => import("./features/signin/SignInPage"));
 
 /** Lets in whoever is signed in; others see the sign-in form at the address they wanted. */
 export function Gate() {
@@ -29,7 +30,11 @@ export function Gate() {
     );
   }
   if (!session.data.user) {
-    return <SignInPage expired={wasSignedIn.current && !signOut.isSuccess} />;
+    return (
+      <Suspense fallback={null}>
+        <SignInPage expired={wasSignedIn.current && !signOut.isSuccess} />
+      </Suspense>
+    );
   }
   wasSignedIn.current = true;
   const first = session.data.memberships[0];

@@ -6,7 +6,7 @@ import {
   ShoppingOutlined,
   VideoCameraOutlined,
 } from "@ant-design/icons";
-import { Select, Spin } from "antd";
+import { Spin } from "antd";
 import { Suspense, useEffect, useRef } from "react";
 import { Link, NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { useWorkspace } from "../shared/auth/session";
@@ -49,13 +49,18 @@ export function Shell({ onSignOut }: { onSignOut: () => void }) {
           {t("app.name")}
         </Link>
         {memberships.length > 1 ? (
-          <Select
+          <select
             className="lh-tenant"
             aria-label={t("app.tenant")}
             value={tenant.id}
-            onChange={switchTenant}
-            options={memberships.map((m) => ({ value: m.tenant.id, label: m.tenant.name }))}
-          />
+            onChange={(event) => switchTenant(event.target.value)}
+          >
+            {memberships.map((m) => (
+              <option key={m.tenant.id} value={m.tenant.id}>
+                {m.tenant.name}
+              </option>
+            ))}
+          </select>
         ) : (
           <span className="lh-tenant-name">{tenant.name}</span>
         )}

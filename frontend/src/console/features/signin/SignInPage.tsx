@@ -6,7 +6,7 @@ import { useT } from "../../../shared/i18n";
 import { problemText } from "../../../shared/ui/problemText";
 import { Preferences } from "../../Preferences";
 
-export function SignInPage({ expired }: { expired: boolean }) {
+export default function SignInPage({ expired }: { expired: boolean }) {
   const { t, lang } = useT();
   const signIn = useSignIn();
   useEffect(() => {
