@@ -1,65 +1,96 @@
 """From accepted seconds to journal segments.
 
-The outlet reports each whole media second and the outputs that took it; consecutive seconds become one segment, written
-to the journal every ``FLUSH_SECONDS`` or at the first hole. A second is taken once per incarnation, in order.
+The outlet reports each whole media second and the outputs that took it; consecutive seconds become one segment, closed
+every ``FLUSH_SECONDS`` or at the first hole. A second is taken once per incarnation, in order. Closed segments wait in
+memory until :meth:`UsageAccount.write` has put them on the disk, which may be slow or full for a while.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpu_engine.session.usage import UsageJournal, UsageSegment
+from gpu_engine.session.usage import UsageJournal
 
 FLUSH_SECONDS = 5
 
 
+@dataclass(slots=True)
+class _Stretch:
+    """Consecutive accepted seconds of one incarnation, ``to_s`` excluded."""
+
+    incarnation: int
+    from_s: int
+    to_s: int
+    started_at_ms: int
+    outputs: set[str] = field(default_factory=set)
+
+
 class UsageAccount:
-    """Collects accepted seconds of one engine run."""
+    """Collects accepted seconds of one engine run. ``accept`` never touches the disk; ``write`` may run in a thread."""
 
     def __init__(self, journal_path: Path, height_px: int) -> None:
         self._journal = UsageJournal(journal_path)
         self._height_px = height_px
-        self._incarnation = 0
-        self._from_s = 0
-        self._to_s = 0
-        self._started_at_ms = 0
-        self._outputs: set[str] = set()
+        self._open: _Stretch | None = None
+        self._closed: deque[_Stretch] = deque()
+        self._writing = threading.Lock()
         self._last_s: dict[int, int] = {}
         self.accepted_s = 0
 
-    def accept(self, incarnation: int, second: int, outputs: list[str]) -> UsageSegment | None:
-        """One media second was taken by ``outputs`` (none: not billable). Returns the segment this completed, if any."""
+    @property
+    def last_incarnation(self) -> int:
+        """The highest incarnation of the engine that the journal holds, 0 when it is new."""
+        return self._journal.last_incarnation
+
+    @property
+    def waiting(self) -> int:
+        """Closed segments that are not on the disk yet."""
+        return len(self._closed)
+
+    def accept(self, incarnation: int, second: int, outputs: list[str]) -> None:
+        """One media second was taken by ``outputs`` (none: not billable)."""
         if second <= self._last_s.get(incarnation, -1) or not outputs:
-            return None
+            return
         self._last_s[incarnation] = second
         self.accepted_s += 1
-        done = None
-        if self._to_s > self._from_s and (incarnation != self._incarnation or second != self._to_s):
-            done = self.flush()
-        if self._to_s == self._from_s:
-            self._incarnation = incarnation
-            self._from_s = self._to_s = second
-            self._started_at_ms = int(time.time() * 1000) - 1000
-        self._to_s = second + 1
-        self._outputs.update(outputs)
-        if self._to_s - self._from_s >= FLUSH_SECONDS:
-            return self.flush() or done
-        return done
+        current = self._open
+        if current is None or current.incarnation != incarnation or current.to_s != second:
+            self._end_stretch()
+            current = self._open = _Stretch(incarnation, second, second, int(time.time() * 1000) - 1000)
+        current.to_s = second + 1
+        current.outputs.update(outputs)
+        if current.to_s - current.from_s >= FLUSH_SECONDS:
+            self._end_stretch()
 
-    def flush(self) -> UsageSegment | None:
-        """Write what is open; None when nothing is."""
-        if self._to_s == self._from_s:
-            return None
-        segment = self._journal.append(
-            incarnation=self._incarnation, from_s=self._from_s, to_s=self._to_s, started_at_ms=self._started_at_ms,
-            height_px=self._height_px, accepted_by=tuple(sorted(self._outputs)),
-        )  # fmt: skip
-        self._from_s = self._to_s = 0
-        self._outputs.clear()
-        return segment
+    def _end_stretch(self) -> None:
+        if self._open is not None:
+            self._closed.append(self._open)
+            self._open = None
+
+    def write(self) -> None:
+        """Put closed segments on the disk, in order.
+
+        Raises:
+            OSError: the disk is full or fails; what is not written yet waits for the next call.
+        """
+        with self._writing:
+            while self._closed:
+                stretch = self._closed[0]
+                self._journal.append(
+                    incarnation=stretch.incarnation, from_s=stretch.from_s, to_s=stretch.to_s,
+                    started_at_ms=stretch.started_at_ms, height_px=self._height_px,
+                    accepted_by=tuple(sorted(stretch.outputs)),
+                )  # fmt: skip
+                self._closed.popleft()
 
     def close(self) -> None:
-        """Write what is open and close the journal."""
-        self.flush()
-        self._journal.close()
+        """Write everything and close the journal; OSError as of :meth:`write`."""
+        self._end_stretch()
+        try:
+            self.write()
+        finally:
+            self._journal.close()

@@ -24,6 +24,7 @@ import structlog
 from gpu_engine.session.child import ChildEvent, ChildMessage, ChildMetrics, Hello, RequestRefused
 from gpu_engine.session.control import Reply, Request
 from gpu_engine.session.link import LinkError, read_frame, write_frame
+from gpu_engine.session.state_files import open_log
 
 log = structlog.get_logger(__name__)
 
@@ -31,8 +32,12 @@ RESTART_BACKOFF_S = (0.1, 0.3, 1.0, 2.0, 5.0)
 HEALTHY_AFTER_S = 30.0
 PING_EVERY_S = 2.0
 HUNG_AFTER_S = 15.0
-INIT_TIMEOUT_S = 60.0
+INIT_TIMEOUT_S = 120.0
+"""A first start compiles kernels (20 s on two busy cores) before the process connects."""
 REQUEST_TIMEOUT_S = 10.0
+MAX_UNREAD_BYTES = 32 * 1024 * 1024
+NOT_STARTED = 127
+"""Exit code noted when a process could not be spawned at all."""
 
 MODULES: Mapping[str, str] = {"body": "gpu_engine.body", "mind": "gpu_engine.mind", "outlet": "gpu_engine.outputs"}
 _encode = msgspec.msgpack.Encoder().encode
@@ -78,17 +83,26 @@ class Children:
         self._modules = modules
         self._ids = itertools.count(1)
         self._children = {name: Child(name) for name in modules}
+        self._served: set[asyncio.Task[Any]] = set()
+        self._none_may_live = False
         self.stopping = False
 
     def pids(self) -> dict[str, int]:
         """Process id by name, 0 when not running."""
         return {name: child.pid for name, child in self._children.items()}
 
+    def connected(self, name: str) -> bool:
+        """Whether the child has said hello and its link is open."""
+        return self._children[name].writer is not None
+
     # --- links ------------------------------------------------------------------------------------------------------
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one child's connection until it closes."""
         child: Child | None = None
+        task = asyncio.current_task()
+        assert task is not None
+        self._served.add(task)
         try:
             hello = _decoder.decode(await read_frame(reader))
             if not isinstance(hello, Hello) or hello.name not in self._children:
@@ -103,6 +117,7 @@ class Children:
         except (LinkError, msgspec.DecodeError) as error:
             log.info("child link closed", child=child.name if child else "?", why=str(error))
         finally:
+            self._served.discard(task)
             writer.close()
             if child is not None and child.writer is writer:
                 child.writer = None
@@ -111,15 +126,25 @@ class Children:
                         future.set_result(Reply(0, error="unavailable", detail=f"the {child.name} went away"))
                 child.pending.clear()
 
+    async def all_said(self, limit_s: float) -> None:
+        """Wait until what ended children had sent has been taken."""
+        if self._served:
+            await asyncio.wait(set(self._served), timeout=limit_s)
+
     def _take(self, child: Child, message: ChildMessage) -> None:
         if isinstance(message, Reply):
             future = child.pending.pop(message.id, None)
             if future is not None and not future.done():
                 future.set_result(message)
-        elif isinstance(message, ChildEvent):
-            self._on_event(child.name, message.kind, message.data)
-        elif isinstance(message, ChildMetrics):
-            self._on_metrics(child.name, message.part)
+            return
+        try:
+            if isinstance(message, ChildEvent):
+                self._on_event(child.name, message.kind, message.data)
+            elif isinstance(message, ChildMetrics):
+                self._on_metrics(child.name, message.part)
+        except Exception:
+            # One report that cannot be used must not cost the link, and with it the child.
+            log.exception("report not taken", child=child.name)
 
     async def ask(self, name: str, method: str, params: dict[str, Any], timeout_s: float = REQUEST_TIMEOUT_S) -> dict[str, Any]:
         """Call a child's method.
@@ -130,6 +155,8 @@ class Children:
         child = self._children[name]
         if child.writer is None:
             raise RequestRefused("unavailable", f"the {name} is starting again: try again in a moment")
+        if child.writer.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
+            raise RequestRefused("unavailable", f"the {name} does not read its requests: try again in a moment")
         request = Request(next(self._ids), method, params)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         child.pending[request.id] = future
@@ -137,8 +164,9 @@ class Children:
         try:
             reply = await asyncio.wait_for(future, timeout_s)
         except TimeoutError:
-            child.pending.pop(request.id, None)
             raise RequestRefused("unavailable", f"the {name} did not answer '{method}' within {timeout_s:g} s") from None
+        finally:
+            child.pending.pop(request.id, None)
         if reply.error:
             raise RequestRefused(reply.error, reply.detail)
         return reply.result
@@ -162,11 +190,19 @@ class Children:
             self._on_event(name, "process", {"name": name, "what": "restarted", "pid": 0, "code": code})
 
     async def _run_once(self, child: Child) -> int:
-        command = [sys.executable, "-m", self._modules[child.name], *self._arguments(child.name)]
-        with (self._run_dir / f"{child.name}.log").open("ab") as log_file:
-            child.process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=log_file, stderr=log_file, env=dict(os.environ)
-            )
+        child.started_at = child.heard_at = time.monotonic()
+        try:
+            command = [sys.executable, "-m", self._modules[child.name], *self._arguments(child.name)]
+            with open_log(self._run_dir / f"{child.name}.log") as log_file:
+                child.process = await asyncio.create_subprocess_exec(
+                    *command, stdin=asyncio.subprocess.DEVNULL, stdout=log_file, stderr=log_file, env=dict(os.environ)
+                )
+        except OSError as error:
+            log.error("process not started", child=child.name, error=str(error))
+            self._on_event(child.name, "process", {"name": child.name, "what": "died", "pid": 0, "code": NOT_STARTED})
+            return NOT_STARTED
+        if self._none_may_live:
+            self._kill(child.process)
         child.started_at = child.heard_at = time.monotonic()
         self._on_event(child.name, "process", {"name": child.name, "what": "started", "pid": child.process.pid, "code": 0})
         watchdog = asyncio.create_task(self._watch(child))
@@ -199,15 +235,27 @@ class Children:
         log.error("killing a hung process", child=child.name, why=why)
         with contextlib.suppress(ProcessLookupError):
             child.process.send_signal(signal.SIGUSR1)
-        asyncio.get_running_loop().call_later(0.5, self._kill, child)
+        asyncio.get_running_loop().call_later(0.5, self._kill, child.process)
 
     @staticmethod
-    def _kill(child: Child) -> None:
-        if child.process is not None and child.process.returncode is None:
+    def _kill(process: asyncio.subprocess.Process | None) -> None:
+        if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                child.process.kill()
+                process.kill()
 
-    def kill(self, *names: str) -> None:
-        """SIGKILL the named children (all when none is named)."""
-        for name in names or tuple(self._children):
-            self._kill(self._children[name])
+    def kill(self, name: str) -> None:
+        """SIGKILL one child."""
+        self._kill(self._children[name].process)
+
+    def kill_all(self) -> None:
+        """SIGKILL every child, and any that is being started at this moment."""
+        self.stopping = self._none_may_live = True
+        for child in self._children.values():
+            self._kill(child.process)
+
+    def terminate(self, name: str) -> None:
+        """SIGTERM: the child finishes what it has and leaves."""
+        process = self._children[name].process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()

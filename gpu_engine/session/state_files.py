@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from gpu_engine.session.spec import Cursor, Knowledge, SessionSpec
 
+LOG_LIMIT_BYTES = 8 * 1024 * 1024
+"""A log that has grown over this is moved to ``<name>.1``, whose earlier content is lost."""
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace ``path`` so that a reader sees the old or the new content, never a part."""
+
+class RunDirectoryTaken(RuntimeError):
+    """Another supervisor uses the run directory; the message names it and the way out."""
+
+
+def write_atomically(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Replace ``path`` so that a reader sees the old or the new content, never a part; only its owner may read it.
+
+    ``durable``: the new content is on the disk before it takes the old one's place.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
-    os.chmod(temporary, 0o600)
+    with _private(temporary, os.O_TRUNC) as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     temporary.replace(path)
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Open a process's log for appending; only its owner may read it."""
+    return _private(path, os.O_APPEND)
+
+
+def cap_logs(directory: Path) -> None:
+    """Keep each ``*.log`` of a directory under about ``LOG_LIMIT_BYTES``, while its writers keep it open for appending."""
+    for path in directory.glob("*.log"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_size > LOG_LIMIT_BYTES:
+                shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+                os.truncate(path, 0)
+
+
+def _private(path: Path, flags: int) -> IO[bytes]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "wb")
 
 
 class StateFiles:
@@ -24,15 +60,39 @@ class StateFiles:
     def __init__(self, run_dir: Path) -> None:
         self._run_dir = run_dir
         self.effective_spec = run_dir / "spec.effective.json"
+        self._lock: int | None = None
 
-    def next_incarnation(self) -> int:
-        """Counts starts of the engine in this run directory, from 1."""
+    def take(self) -> None:
+        """Keep other supervisors out of the run directory; the kernel lets go of it when this process ends.
+
+        Raises:
+            RunDirectoryTaken: one is there already.
+        """
+        descriptor = os.open(self._run_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RunDirectoryTaken(
+                f"another session runs in {self._run_dir}: stop it first, or give this one another directory"
+            ) from None
+        self._lock = descriptor
+
+    def release(self) -> None:
+        """Let another supervisor in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def next_incarnation(self, journalled: int = 0) -> int:
+        """Counts starts of the engine in this run directory, from 1; always above what the usage journal has seen."""
         path = self._run_dir / "incarnation"
         try:
             last = int(path.read_text())
         except (FileNotFoundError, ValueError):
             last = 0
-        write_atomically(path, str(last + 1).encode())
+        last = max(last, journalled)
+        write_atomically(path, str(last + 1).encode(), durable=True)
         return last + 1
 
     def save_cursor(self, data: dict[str, Any]) -> None:

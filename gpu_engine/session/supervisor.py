@@ -24,14 +24,17 @@ from gpu_engine.session.children import MODULES, Children
 from gpu_engine.session.control import ControlMessage, Event, Metrics, Reply, Request
 from gpu_engine.session.link import LinkError, read_frame, socket_path, write_frame
 from gpu_engine.session.spec import Cursor, Knowledge, SessionSpec
-from gpu_engine.session.state_files import StateFiles
+from gpu_engine.session.state_files import StateFiles, cap_logs
 
 log = structlog.get_logger(__name__)
 
 BODY_DIED = 70
 EVENT_RING = 2_000
 STOP_TIMEOUT_S = 10.0
+LEAVE_TIMEOUT_S = 3.0
+"""Given to the outlet to finish its files and count its last seconds when the body has died."""
 METRICS_EVERY_S = 1.0
+CAP_LOGS_EVERY_S = 60.0
 EVENTS_PER_INCARNATION = 1_000_000_000
 MAX_CLIENT_BACKLOG_BYTES = 8 * 1024 * 1024
 
@@ -44,7 +47,11 @@ Listener = Callable[[Event | Metrics], None]
 
 
 class Supervisor:
-    """The parent process of one session. ``listener`` also receives every event and metrics record (the console)."""
+    """The parent process of one session. ``listener`` also receives every event and metrics record (the console).
+
+    Raises:
+        RunDirectoryTaken: another supervisor runs in ``run_dir``.
+    """
 
     def __init__(
         self, spec: SessionSpec, run_dir: Path, listener: Listener | None = None, modules: Mapping[str, str] = MODULES
@@ -52,10 +59,11 @@ class Supervisor:
         self._spec = spec
         self._run_dir = run_dir
         self._files = StateFiles(run_dir)
-        self.incarnation = self._files.next_incarnation()
+        self._files.take()
+        self._usage = UsageAccount(run_dir / "usage.jsonl", spec.video.height)
+        self.incarnation = self._files.next_incarnation(self._usage.last_incarnation)
         self._cursor = self._files.load_cursor(spec.cursor)
         self._knowledge = spec.knowledge
-        self._usage = UsageAccount(run_dir / "usage.jsonl", spec.video.height)
         self._children = Children(run_dir, self._arguments, self._on_event, self._on_metrics, modules)
         self._parts: dict[str, dict[str, Any]] = {"body": {}, "mind": {}, "outlet": {}}
         self._ring: deque[Event] = deque(maxlen=EVENT_RING)
@@ -82,7 +90,7 @@ class Supervisor:
         self._event("state", {"state": "starting", "reason": ""})
         body = asyncio.create_task(self._children.keep("body"))
         others = [asyncio.create_task(self._children.keep(name)) for name in ("outlet", "mind")]
-        ticker = asyncio.create_task(self._tick())
+        chores = [asyncio.create_task(chore) for chore in (self._tick(), self._keep_journal(), self._keep_logs_small())]
         stopper = asyncio.create_task(self._stop_requested.wait())
         try:
             await asyncio.wait({body, stopper}, return_when=asyncio.FIRST_COMPLETED)
@@ -90,29 +98,37 @@ class Supervisor:
                 await self._stop_body(body)
             code = body.result()
             self._children.stopping = True
-            if code == 0:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(asyncio.shield(others[0]), STOP_TIMEOUT_S)
-            self._children.kill()
+            if code != 0:
+                self._children.terminate("outlet")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(others[0]), STOP_TIMEOUT_S if code == 0 else LEAVE_TIMEOUT_S)
+            self._children.kill_all()
             await asyncio.gather(*others)
-            await asyncio.sleep(0)
-            self._usage.close()
-            failed = code != 0
+            await self._children.all_said(1.0)
+            await self._close_journal()
+            failed = code != 0 and not self._stop_requested.is_set()
             reason = f"the body died (exit code {code})" if failed else (self._stop_reason or "the show ended")
             self._event("state", {"state": "failed" if failed else "ended", "reason": reason})
             await self._drain_clients()
             return BODY_DIED if failed else 0
         finally:
-            for task in (ticker, stopper, body, *others):
+            self._children.kill_all()
+            for task in (*chores, stopper, body, *others):
                 task.cancel()
             for server in servers:
                 server.close()
             for name in ("supervisor.sock", "control.sock", "mind.sock", "outlet.sock"):
                 (self._run_dir / name).unlink(missing_ok=True)
+            self._files.release()
 
     async def _stop_body(self, body: asyncio.Task[int]) -> None:
         self._event("state", {"state": "stopping", "reason": self._stop_reason})
         self._children.stopping = True
+        if not self._children.connected("body"):
+            # Still getting ready: nothing was shown that could be finished.
+            self._children.kill_all()
+            await body
+            return
         try:
             with contextlib.suppress(RequestRefused):
                 await self._children.ask("body", "stop", {"reason": self._stop_reason}, timeout_s=2.0)
@@ -162,17 +178,24 @@ class Supervisor:
 
     def _publish(self, message: Event | Metrics) -> None:
         if self._listener is not None:
-            self._listener(message)
+            try:
+                self._listener(message)
+            except OSError as error:
+                # The terminal or pipe that watched is gone; the show is not.
+                log.warning("nobody watches any more", error=str(error))
+                self._listener = None
         payload = _encode(message)
         for writer in list(self._clients):
             if writer.is_closing() or writer.transport.get_write_buffer_size() > MAX_CLIENT_BACKLOG_BYTES:
+                # Not close(): that would keep what the client does not read until it does.
                 self._clients.discard(writer)
-                writer.close()
+                writer.transport.abort()
                 continue
             write_frame(writer, payload)
 
     async def _drain_clients(self) -> None:
         for writer in list(self._clients):
+            writer.transport.set_write_buffer_limits(high=0)
             with contextlib.suppress(OSError, TimeoutError):
                 await asyncio.wait_for(writer.drain(), 1.0)
             writer.close()
@@ -181,6 +204,32 @@ class Supervisor:
         while True:
             await asyncio.sleep(METRICS_EVERY_S)
             self._publish(self.metrics())
+
+    async def _keep_journal(self) -> None:
+        """Write closed usage segments in a thread: a slow disk must not delay comments, a full one loses nothing."""
+        failing = False
+        while True:
+            await asyncio.sleep(METRICS_EVERY_S)
+            try:
+                await asyncio.to_thread(self._usage.write)
+                failing = False
+            except OSError as error:
+                if not failing:
+                    log.error("usage journal not written, trying on", error=str(error))
+                    reason = f"usage journal: {error.strerror or error}: free some space on the disk of {self._run_dir}"
+                    self._event("drop", {"what": "usage write (tried again)", "count": self._usage.waiting, "reason": reason})
+                failing = True
+
+    async def _close_journal(self) -> None:
+        try:
+            await asyncio.to_thread(self._usage.close)
+        except OSError as error:
+            log.error("usage seconds lost", segments=self._usage.waiting, error=str(error))
+
+    async def _keep_logs_small(self) -> None:
+        while True:
+            await asyncio.to_thread(cap_logs, self._run_dir)
+            await asyncio.sleep(CAP_LOGS_EVERY_S)
 
     def metrics(self) -> Metrics:
         """The latest values of all three processes."""
@@ -235,6 +284,9 @@ class Supervisor:
             reply = Reply(request.id, result=await self._call(request.method, request.params))
         except RequestRefused as refusal:
             reply = Reply(request.id, error=refusal.code, detail=refusal.detail)
+        except Exception as error:
+            log.exception("request failed", method=request.method)
+            reply = Reply(request.id, error="internal", detail=f"{type(error).__name__}: {error}")
         if not writer.is_closing():
             write_frame(writer, _encode(reply))
 

@@ -45,7 +45,8 @@ class UsageJournal:
         self.last_seq = segments[-1].seq if segments else 0
         self.last_incarnation = max((s.incarnation for s in segments), default=0)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
+        self._good_bytes = good_bytes
 
     def append(
         self,
@@ -57,11 +58,22 @@ class UsageJournal:
         height_px: int,
         accepted_by: tuple[str, ...],
     ) -> UsageSegment:
-        """Write one segment with the next sequence number and return it once it is on disk."""
+        """Write one segment with the next sequence number and return it once it is on disk.
+
+        Raises:
+            OSError: the disk is full or fails; nothing of the segment stays, and the same call may be made again.
+        """
         segment = UsageSegment(self.last_seq + 1, incarnation, from_s, to_s, started_at_ms, height_px, accepted_by)
-        self._file.write(msgspec.json.encode(segment) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = memoryview(msgspec.json.encode(segment) + b"\n")
+        size = len(line)
+        try:
+            while line:
+                line = line[os.write(self._file.fileno(), line) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            os.ftruncate(self._file.fileno(), self._good_bytes)
+            raise
+        self._good_bytes += size
         self.last_seq = segment.seq
         return segment
 

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,10 @@ async def _serve(name: str, run_dir: Path) -> None:
             await asyncio.sleep(0.02)
         done.set()
 
+    def count_and_end() -> None:
+        link.emit("accepted", incarnation=1, second=1, outputs=["recording"])
+        done.set()
+
     async def say(params: dict[str, Any]) -> dict[str, Any]:
         if params["text"] == "die":
             os._exit(9)
@@ -47,6 +52,10 @@ async def _serve(name: str, run_dir: Path) -> None:
             time.sleep(3600)  # the point is a blocked event loop
         if params["text"] == "cursor":
             link.emit("cursor", loop=1, segment_index=2, line_index=3, sentence_index=4)
+        if params["text"] == "count at the end":
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, count_and_end)
+        if params["text"] == "nonsense":
+            link.emit("accepted", second="soon")
         if params["text"] == "take":
             for second in range(1, 8):
                 link.emit("accepted", incarnation=1, second=second, outputs=["recording"])

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 
-from gpu_engine.session import children
+from gpu_engine.session import children, state_files
 from gpu_engine.session.control import ControlMessage, Event, Reply, Request
 from gpu_engine.session.link import read_frame, socket_path, write_frame
 from gpu_engine.session.spec import RunOfShow, Segment, SegmentKind, SessionSpec
+from gpu_engine.session.state_files import RunDirectoryTaken
 from gpu_engine.session.supervisor import BODY_DIED, Supervisor
 from gpu_engine.session.usage import read_journal
 
@@ -199,3 +201,84 @@ async def test_bad_requests_are_named(tmp_path: Path) -> None:
     assert unknown.error == "not_found"
     assert "fly" in unknown.detail
     assert wrong.error == "bad_request"
+
+
+async def test_a_report_that_cannot_be_used_costs_neither_link_nor_child(tmp_path: Path) -> None:
+    async with session(tmp_path) as (_, client, _task):
+        first = await client.call("whep_offer", text="nonsense")
+        second = await client.call("whep_offer", text="take")
+        await until(lambda: sum(s.seconds for s in read_journal(tmp_path / "usage.jsonl")) == 5)
+
+    assert (first.error, second.error) == ("", "")
+    assert first.result["pid"] == second.result["pid"]
+
+
+async def test_a_mind_that_is_being_started_when_the_body_dies_ends_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: asyncio.Queue[int] = asyncio.Queue()
+    real = asyncio.create_subprocess_exec
+
+    async def slow(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await real(*command, **options)
+        started.put_nowait(process.pid)
+        await asyncio.sleep(0.5)
+        return process
+
+    async with session(tmp_path) as (_, client, task):
+        pids = (await client.call("status")).result["pids"]
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
+        os.kill(pids["mind"], signal.SIGKILL)
+        mind = await asyncio.wait_for(started.get(), 20)
+        os.kill(pids["body"], signal.SIGKILL)
+        code = await asyncio.wait_for(task, 20)
+
+    assert code == BODY_DIED
+    assert not psutil.pid_exists(mind)
+
+
+async def test_a_stop_before_the_body_is_ready_ends_at_once(tmp_path: Path) -> None:
+    supervisor = Supervisor(SPEC, tmp_path, modules={**FAKES, "body": "tests.fakes.fake_child_unready"})
+    task = asyncio.create_task(supervisor.run())
+    client = Client(tmp_path)
+    await until(lambda: (tmp_path / "control.sock").exists())
+    await client.connect()
+    await until(lambda: "body" in client.processes("started"))
+    began = asyncio.get_running_loop().time()
+
+    supervisor.request_stop("operator")
+
+    assert await asyncio.wait_for(task, 20) == 0
+    assert asyncio.get_running_loop().time() - began < 5.0
+    await client.close()
+
+
+async def test_a_second_supervisor_is_kept_out_of_the_run_directory(tmp_path: Path) -> None:
+    async with session(tmp_path) as (_, client, _task):
+        with pytest.raises(RunDirectoryTaken, match="another session runs in"):
+            Supervisor(SPEC, tmp_path, modules=FAKES)
+        reply = await client.call("status")
+
+    assert reply.result["incarnation"] == 1
+
+
+async def test_the_outlet_may_finish_when_the_body_dies(tmp_path: Path) -> None:
+    async with session(tmp_path) as (_, client, task):
+        await client.call("whep_offer", text="count at the end")
+        pids = (await client.call("status")).result["pids"]
+        os.kill(pids["body"], signal.SIGKILL)
+        await asyncio.wait_for(task, 20)
+
+    assert sum(s.seconds for s in read_journal(tmp_path / "usage.jsonl")) == 1
+
+
+async def test_secrets_are_for_the_owner_alone_and_logs_are_kept_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_files, "LOG_LIMIT_BYTES", 1_000)
+    (tmp_path / "mind.log").write_bytes(b"x" * 2_000)
+    async with session(tmp_path) as (_, _client, _task):
+        await until(lambda: (tmp_path / "mind.log").stat().st_size < 1_000)
+
+    assert (tmp_path / "mind.log.1").stat().st_size >= 2_000
+    modes = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if path.suffix in {".json", ".log"}}
+    assert set(modes) >= {"spec.effective.json", "body.log", "mind.log", "outlet.log"}
+    assert set(modes.values()) == {0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,26 @@ def test_no_second_is_ever_written_twice(
     written = [(s.incarnation, second) for s in read_journal(path) for second in range(s.from_s, s.to_s)]
     assert len(written) == len(set(written)) == account.accepted_s
     assert set(written) <= {(i, s) for i, s, taken in reports if taken}
+
+
+def test_a_full_disk_delays_segments_and_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "usage.jsonl"
+    account = UsageAccount(path, 720)
+    for second in range(1, 1 + 2 * FLUSH_SECONDS):
+        account.accept(1, second, ["a"])
+    real_write = os.write
+
+    def half_then_full(descriptor: int, data: bytes) -> int:
+        if len(data) > 20:
+            return real_write(descriptor, data[:20])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", half_then_full)
+        with pytest.raises(OSError, match="No space"):
+            account.write()
+    assert (path.read_bytes(), account.waiting) == (b"", 2)
+
+    account.close()
+
+    assert [(s.seq, s.from_s, s.to_s) for s in read_journal(path)] == [(1, 1, 6), (2, 6, 11)]
