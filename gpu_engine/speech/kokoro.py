@@ -1,8 +1,9 @@
 """Kokoro-82M on the CPU: one clause in, audio windows with phoneme times out.
 
 All durations are known before any audio exists (``front``); the vocoder then runs in growing windows with context on both
-sides, so the first audio of a clause does not wait for its end. A short clause nobody waits for is decoded whole. Neighbouring windows agree: the excitation is computed once a
-clause, and the normalisation statistics are fixed for each voice. A cross-fade over one frame takes the rest.
+sides, so the first audio of a clause does not wait for its end. A short clause nobody waits for is decoded whole. Neighbouring
+windows agree: the excitation is computed once a clause, and the normalisation statistics are fixed for each voice. A cross-fade
+over one frame takes the rest.
 """
 
 from __future__ import annotations
