@@ -319,7 +319,7 @@ def main() -> None:
         },
         "framings": {
             "16:9": {"height_px": 1080, "scale": 1.0, "centre_x": 0.37, "top_px": 0},
-            "9:16": {"height_px": 1920, "scale": 1.22, "centre_x": 0.5, "top_px": 270},
+            "9:16": {"height_px": 1920, "scale": 1.32, "centre_x": 0.5, "top_px": 128},
         },
         "joints": {
             "head": [round(float(v), 4) for v in mesh.joint("head") - [0, 0.45, 0.0]],
