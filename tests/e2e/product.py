@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 
 import httpx
 import psutil
+
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 240.0
@@ -63,6 +66,7 @@ class Product:
         log = var / "demo.out"
         models = Path(os.environ.get("LUMIHOST_MODELS", ROOT / "var" / "models"))
         environment = {**os.environ, "LUMIHOST_VAR": str(var), "LUMIHOST_MODELS": str(models), "PYTHONUNBUFFERED": "1"}
+        environment.pop("DJANGO_SETTINGS_MODULE", None)  # pytest's own settings are not the product's
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [str(Path(sys.executable).parent / "lumihost"), "demo", "--port", str(port), "--quiet"],
