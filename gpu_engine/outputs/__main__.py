@@ -11,8 +11,8 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from gpu_engine.outputs.outlet import serve
-from gpu_engine.session.process import lower_priority, start_logging
+from gpu_engine.outputs.outlet import FINISH_LIMIT_S, serve
+from gpu_engine.session.process import lower_priority, outlive_parent_by, start_logging
 from gpu_engine.session.spec import SpecError, load_spec
 
 log = structlog.get_logger(__name__)
@@ -21,12 +21,14 @@ _NICE = 3
 
 
 def main() -> int:
-    """Exit code 0 after an ordered end, 1 when told to leave early, 2 when the show file or run directory cannot be used."""
+    """Exit code 0 after the stream's end, 1 when it had to leave before, 2 when show file or run directory cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.outputs", description="Run the outputs of one session.")
     parser.add_argument("--spec", type=Path, required=True, help="show file (JSON)")
     parser.add_argument("--run-dir", type=Path, required=True, help="the session's directory, with supervisor.sock")
     options = parser.parse_args()
     start_logging("outlet")
+    # Not killed with its parent, as the others are: files are to be finished and stream keys given back.
+    outlive_parent_by(FINISH_LIMIT_S + 4.0)
     lower_priority(_NICE)
     # Ctrl-C reaches the whole group; the supervisor ends the show in order, and the outlet finishes its files then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -193,7 +193,8 @@ class EncodedHub:
         return queue
 
     def unsubscribe(self, queue: SinkQueue) -> None:
-        """Forget a queue."""
+        """Forget a queue; who waits for room in it waits no longer."""
+        queue.end()
         if self._sinks.get(queue.sink_id) is queue:
             del self._sinks[queue.sink_id]
 

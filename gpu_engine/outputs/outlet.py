@@ -149,6 +149,8 @@ class Outlet:
     async def finish(self) -> None:
         """End the stream for every output, wait for them (a bounded time), and report the last seconds."""
         self.hub.end()
+        if self._body is not None:
+            self._body.close()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=FINISH_LIMIT_S)
             for task in late:
@@ -165,10 +167,13 @@ class Outlet:
             self.state(output.id, output.kind, "down", f"internal error: {type(error).__name__}: {error}")
 
     async def _receive(self) -> None:
-        """Read the body's packets through as many connections as it takes, until it says the stream has ended."""
+        """Read the body's packets through as many connections as it takes, until the stream has ended.
+
+        It also ends when this outlet must leave: an old outlet must not take the link of the next body.
+        """
         wait_s = RECONNECT_FIRST_S
         path = socket_path(self._run_dir / "outlet.sock")
-        while True:
+        while not self.hub.ended:
             try:
                 reader, self._body = await asyncio.open_unix_connection(path, limit=_READ_LIMIT_BYTES)
             except OSError:
@@ -236,7 +241,7 @@ class Outlet:
 async def serve(spec: SessionSpec, run_dir: Path) -> bool:
     """Run the outlet under its supervisor; files are finished and connections closed when this returns.
 
-    Returns True when the stream has ended or the supervisor is gone, False when a signal (SIGTERM) ended it early.
+    Returns True when the stream has ended, False when a signal (SIGTERM) or the loss of the supervisor ended it early.
     """
     link = ChildLink("outlet")
     await link.connect(run_dir)
@@ -247,7 +252,8 @@ async def serve(spec: SessionSpec, run_dir: Path) -> bool:
     requests = asyncio.create_task(link.serve(outlet.handlers))
     signalled = asyncio.create_task(terminated.wait())
     await asyncio.wait((stream, requests, signalled), return_when=asyncio.FIRST_COMPLETED)
-    if not stream.done():
+    early = not stream.done()
+    if early:
         log.info("finishing files and leaving", reason="SIGTERM" if signalled.done() else "the supervisor is gone")
         await outlet.finish()
         stream.cancel()
@@ -256,4 +262,4 @@ async def serve(spec: SessionSpec, run_dir: Path) -> bool:
         task.cancel()
     if stream.done() and not stream.cancelled():
         stream.result()
-    return not signalled.done() or requests.done()
+    return not early

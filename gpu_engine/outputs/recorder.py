@@ -57,22 +57,28 @@ class Recorder:
 
     async def run(self) -> None:
         """Record until the stream ends. A disk that fails ends a part, never anything else; it is tried again."""
+        try:
+            self._reports.state(self.id, self.kind, "connecting")
+            while batch := await self._queue.get_batch():
+                await self._record(batch)
+            await self.close()
+        finally:
+            self._hub.unsubscribe(self._queue)
+
+    async def _record(self, batch: list[AccessUnit]) -> None:
         loop = asyncio.get_running_loop()
-        self._reports.state(self.id, self.kind, "connecting")
-        while batch := await self._queue.get_batch():
-            try:
-                await loop.run_in_executor(self._thread, self._write, batch)
-            except (OSError, ValueError, av.error.FFmpegError) as error:
-                detail = _explain(self._path, error)
-                log.warning("recording stopped", output=self.id, detail=detail)
-                await loop.run_in_executor(self._thread, self._abandon)
-                self._tell_written()
-                self._reports.state(self.id, self.kind, "down", detail)
-                await self._hub.wait_ended(RETRY_S)
-                self._queue.restart()
-            else:
-                self._tell_written()
-        await self.close()
+        try:
+            await loop.run_in_executor(self._thread, self._write, batch)
+        except (OSError, ValueError, av.error.FFmpegError) as error:
+            detail = _explain(self._path, error)
+            log.warning("recording stopped", output=self.id, detail=detail)
+            await loop.run_in_executor(self._thread, self._abandon)
+            self._tell_written()
+            self._reports.state(self.id, self.kind, "down", detail)
+            await self._hub.wait_ended(RETRY_S)
+            self._queue.restart()
+        else:
+            self._tell_written()
 
     async def close(self) -> None:
         """Finish the open part."""
@@ -85,7 +91,6 @@ class Recorder:
             self._tell_written()
             self._reports.state(self.id, self.kind, "finished")
         finally:
-            self._hub.unsubscribe(self._queue)
             self._thread.shutdown(wait=False)
 
     # --- on the recorder's thread ---------------------------------------------------------------------------------

@@ -197,7 +197,10 @@ class RtmpConnection:
         self._command("FCPublish", 3.0, None, self._url.key)
         self._command("createStream", 4.0, None)
         values = await self._answer(4.0)
-        self._stream_id = int(values[3]) if len(values) > 3 and isinstance(values[3], int | float) else 1
+        number = values[3] if len(values) > 3 else 1.0
+        if not isinstance(number, float) or not 0 <= number < 2**32:
+            raise RtmpError("protocol", f"{self._url} gave the stream number {number!r}")
+        self._stream_id = int(number)
         self._command("publish", 5.0, None, self._url.key, "live", stream_id=self._stream_id)
         while True:
             values = await self._next_command()
@@ -339,7 +342,7 @@ class RtmpConnection:
             stream.extended = stream.timestamp == _TIMESTAMP_ESCAPE
             if form < 2:
                 stream.length, stream.kind = int.from_bytes(head[3:6], "big"), head[6]
-            if stream.length > MAX_MESSAGE_BYTES:
+            if stream.length > MAX_MESSAGE_BYTES or stream.length < len(stream.body):
                 raise RtmpError("protocol", f"{self._url} announced a message of {stream.length} bytes")
         if stream.extended:
             await self._take(4)

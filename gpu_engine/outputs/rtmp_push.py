@@ -70,8 +70,11 @@ class RtmpPush:
             since_s = time.monotonic()
             try:
                 await self._publish_once(url)
-            except RtmpError as error:
+            except Exception as error:
                 failures = 1 if self._was_steady(since_s) else failures + 1
+                if not isinstance(error, RtmpError):
+                    log.exception("destination failed, trying again", id=self.id)
+                    error = RtmpError("protocol", f"{url} could not be served ({type(error).__name__})")
                 self._reports.state(self.id, self.kind, _STATES.get(error.reason, "retrying"), str(error))
                 await self._hub.wait_ended(self.backoff_s(failures))
         self._reports.state(self.id, self.kind, "finished")

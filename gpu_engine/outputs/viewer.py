@@ -31,6 +31,9 @@ from gpu_engine.outputs import rtp
 from gpu_engine.outputs.datagrams import DatagramBatch
 
 HISTORY_PACKETS = 2_048
+RETRANSMIT_BURST = 1_024
+"""Packets a viewer may have sent again at once; more are earned one by one with packets sent. One request can ask for
+thousands, so a hostile viewer could otherwise take the whole process."""
 
 
 @dataclass
@@ -65,6 +68,7 @@ class PacketSender(RTCRtpSender):
         self._timestamp_origin = random.getrandbits(32)
         self._history: list[tuple[int, bytes, bytes] | None] = [None] * HISTORY_PACKETS
         self._last_ticks = 0
+        self._retransmit_budget = RETRANSMIT_BURST
         self._batch: DatagramBatch | None = None
         self._path: tuple[Any, tuple[str, int]] | None = None
         self.counters = Counters()
@@ -140,6 +144,7 @@ class PacketSender(RTCRtpSender):
             self.counters.packets += 1
             self.counters.octets += len(payload)
         self._last_ticks = ticks
+        self._retransmit_budget = min(RETRANSMIT_BURST, self._retransmit_budget + len(protected))
         return batch.send(protected)
 
     def _datagram_outlet(self) -> tuple[DatagramBatch, Callable[[bytes], bytes]] | None:
@@ -190,9 +195,10 @@ class PacketSender(RTCRtpSender):
     def _send_again(self, sequence: int) -> None:
         entry = self._history[sequence % HISTORY_PACKETS]
         outlet = self._datagram_outlet()
-        if entry is None or entry[0] != sequence or outlet is None:
+        if entry is None or entry[0] != sequence or outlet is None or self._retransmit_budget <= 0:
             self.counters.nack_missed += 1
             return
+        self._retransmit_budget -= 1
         packet = entry[1] + entry[2]
         if self._rtx_payload_type is not None:
             packet = rtp.retransmission(

@@ -237,16 +237,18 @@ class WebrtcFanout:
     async def run(self) -> None:
         """Forward packets until the stream ends, then close all viewers."""
         self._reports.state(self.id, self.kind, "up")
-        async with asyncio.TaskGroup() as group:
-            chores = group.create_task(self._chores())
-            while (unit := await self._queue.get()) is not None:
-                await self._forward(unit)
-            chores.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                chores = group.create_task(self._chores())
+                while (unit := await self._queue.get()) is not None:
+                    await self._forward(unit)
+                chores.cancel()
+        finally:
+            self._hub.unsubscribe(self._queue)
         for viewer in self.viewers:
             self._drop(viewer)
         if self._closing:
             await asyncio.wait(self._closing, timeout=2.0)
-        self._hub.unsubscribe(self._queue)
         self._reports.state(self.id, self.kind, "finished")
 
     async def _forward(self, unit: AccessUnit) -> None:

@@ -9,10 +9,13 @@ import logging
 import os
 import signal
 import sys
+import threading
+import time
 
 import structlog
 
 _PR_SET_PDEATHSIG = 1
+_PARENT_POLL_S = 0.5
 
 
 def die_with_parent() -> None:
@@ -22,6 +25,22 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         raise SystemExit(0)
+
+
+def outlive_parent_by(limit_s: float) -> None:
+    """For a process that finishes its work when its parent is gone: a thread ends it for certain ``limit_s`` later.
+
+    The thread needs Python's lock now and then, not the event loop: a loop that hangs does not keep an orphan alive.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_POLL_S)
+        time.sleep(limit_s)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 def lower_priority(nice: int) -> None:

@@ -155,6 +155,20 @@ async def test_a_lossless_run_waits_for_room_and_goes_on() -> None:
     await asyncio.wait_for(waiting, 1)
 
 
+async def test_a_sink_that_leaves_with_a_full_queue_holds_up_no_lossless_run() -> None:
+    # Given a virtual-clock run that waits for room in a sink.
+    hub = Notes().hub(Clock())
+    queue = hub.subscribe("s", (Media.H264,), limit_ms=400)
+    for n in range(6):
+        hub.publish(picture(n, key=n == 0))
+    waiting = asyncio.create_task(hub.wait_for_room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    # When the sink fails and is forgotten, Then the run goes on.
+    hub.unsubscribe(queue)
+    await asyncio.wait_for(waiting, 1)
+
+
 def test_media_time_is_exact_after_a_day() -> None:
     # Given packets at the same instant 24 h in, Then both clocks name the same millisecond.
     day_ms = 86_400_000

@@ -202,6 +202,41 @@ async def test_an_address_that_is_none_is_down_at_once() -> None:
         assert notes.of("a") == ["down"]
 
 
+@pytest.mark.parametrize("answer", ["shrinking message", "stream number NaN"])
+async def test_a_server_that_breaks_the_protocol_is_an_error_in_words_and_tried_again(answer: str) -> None:
+    # Given a server whose answers cannot be right.
+    connections = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readexactly(1537)
+        writer.write(b"\x03" + b"S" * 1536 + b"T" * 1536)
+        if answer == "shrinking message":
+            head = b"\x00\x00\x00" + (200).to_bytes(3, "big") + b"\x14" + b"\x00" * 4
+            again = b"\x43" + b"\x00\x00\x00" + (50).to_bytes(3, "big") + b"\x14"
+            writer.write(b"\x03" + head + b"x" * 128 + again)
+        else:
+            for body in (
+                flv.amf0("_result") + flv.amf0(1.0),
+                flv.amf0("_result") + flv.amf0(4.0) + flv.amf0(None) + flv.amf0(float("nan")),
+            ):
+                writer.write(b"\x03\x00\x00\x00" + len(body).to_bytes(3, "big") + b"\x14" + b"\x00" * 4 + body)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    address = f"rtmp://127.0.0.1:{server.sockets[0].getsockname()[1]}/live/s3cretkey"
+    feed = Feed(Notes())
+    output = RtmpPush(RtmpOutput(id="a", url=address), feed.hub, feed.notes, open_limit_s=2.0, random_source=random.Random(1))
+    # When it is pushed to, Then the destination is retried and says why, without the key.
+    async with feed.flowing(output):
+        await eventually(lambda: connections >= 2, "tried again")
+    server.close()
+    assert feed.notes.of("a")[:2] == ["connecting", "retrying"]
+    assert "s3cret" not in str(feed.notes.states)
+
+
 def test_addresses_are_taken_apart_and_shown_without_their_key() -> None:
     # Given the shapes that platforms give out.
     url = RtmpUrl.parse("rtmps://push.example.com/third/stream-123?expire=1&sign=ab")
