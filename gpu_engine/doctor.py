@@ -141,16 +141,10 @@ def _renderer() -> Finding:
 
 
 def _gpu() -> Finding:
-    try:
-        import pynvml
-    except ImportError:
-        return _finding("GPU", "ok", "none used (CPU install)")
-    try:
-        pynvml.nvmlInit()
-        names = [pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(i)) for i in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError as error:
-        return _finding("GPU", "warn", f"driver not usable: {error}", "install the NVIDIA driver, or use the [cpu] extra")
-    return _finding("GPU", "ok", ", ".join(names))
+    from gpu_engine.device.gpus import read_gpus
+
+    found = read_gpus()
+    return _finding("GPU", "ok", ", ".join(gpu.name for gpu in found) or "none used: everything runs on the processor")
 
 
 def _version(distribution: str) -> str:

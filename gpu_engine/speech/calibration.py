@@ -18,6 +18,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from gpu_engine.inference.onnx import open_session
 from gpu_engine.models import require_kokoro
 from gpu_engine.speech import g2p
 from gpu_engine.speech.excitation import Excitation
@@ -106,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _measure_statistics(model: onnx.ModelProto, clauses: list[_Clause]) -> tuple[Layout, dict[str, NDArray[np.float32]]]:
     probed, names = with_statistics_outputs(model)
-    session = _session(probed)
+    session = open_session(probed.SerializeToString(), cpu_only=True)
     found: dict[str, list[tuple[int, list[Any]]]] = {}
     for clause in clauses:
         found.setdefault(clause.voice, []).append((clause.frames, session.run(names, clause.feed)))
@@ -125,7 +126,7 @@ def _measure_ranges(
     model: onnx.ModelProto, clauses: list[_Clause], statistics: dict[str, NDArray[np.float32]]
 ) -> dict[str, Ranges]:
     probed, names = with_range_outputs(model)
-    session = _session(probed)
+    session = open_session(probed.SerializeToString(), cpu_only=True)
     low_high: dict[str, Any] = {}
     for number, clause in enumerate(clauses):
         start = (10, max(0, clause.frames - _WINDOW), max(0, clause.frames // 2 - _WINDOW // 2))[number % 3]
@@ -159,7 +160,7 @@ def _clauses() -> list[_Clause]:
     vocab = json.loads((root / "vocab.json").read_text(encoding="utf-8"))
     weights = np.load(root / "source.npz")
     excite = Excitation(weights["mix"], float(weights["bias"][0]))
-    front = _session(onnx.load(str(root / "front.onnx")))
+    front = open_session(root / "front.onnx", cpu_only=True)
     clauses = []
     for number, (voice_id, info) in enumerate(voices().items()):
         lang: Literal["zh", "en"] = "zh" if info.lang == "zh" else "en"
@@ -171,15 +172,6 @@ def _clauses() -> list[_Clause]:
             feed = {CONTENT: content, PITCH: pitch, ENERGY: energy, "style": style, EXCITATION: excite(pitch[0])}
             clauses.append(_Clause(voice_id, content.shape[2], feed))
     return clauses
-
-
-def _session(model: onnx.ModelProto) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.inference.onnx import open_session
 from gpu_engine.models import ModelError, require_kokoro
 from gpu_engine.speech import g2p
 from gpu_engine.speech.engine import Cancelled, PhonemeSpan, SpeechChunk, SpeechError, Style
@@ -78,31 +79,20 @@ class KokoroEngine:
 
     def __init__(self, folder: Path | None = None, *, threads: int = 1, windowed: bool = True) -> None:
         try:
-            import onnxruntime
-        except ImportError as error:
-            raise SpeechError("onnxruntime is not installed: pip install 'lumihost[cpu]'") from error
-        try:
             root = require_kokoro(folder)
         except ModelError as error:
             raise SpeechError(str(error)) from error
         self._windowed = windowed
         self._lock = threading.Lock()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Spinning threads fight the renderer for the two cores.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-        options.log_severity_level = 3
         try:
             self._vocab: dict[str, int] = json.loads((root / "vocab.json").read_text(encoding="utf-8"))
             weights = np.load(root / "source.npz")
             self._excite = Excitation(weights["mix"], float(weights["bias"][0]))
             with np.load(root / "statistics.npz") as arrays:
                 self._statistics: dict[str, Floats] = {name: arrays[name] for name in arrays.files}
-            self._front = onnxruntime.InferenceSession(str(root / "front.onnx"), options, providers=["CPUExecutionProvider"])
+            self._front = open_session(root / "front.onnx", threads=threads, cpu_only=True)
             self._vocoders = {
-                short: onnxruntime.InferenceSession(str(root / file), options, providers=["CPUExecutionProvider"])
+                short: open_session(root / file, threads=threads, cpu_only=True)
                 for short, file in ((False, "vocoder.onnx"), (True, "vocoder_short.onnx"))
             }
             build = json.loads((root / "manifest.json").read_text(encoding="utf-8"))["build"]

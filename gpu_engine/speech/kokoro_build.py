@@ -21,6 +21,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
+from gpu_engine.inference.onnx import open_session
 from gpu_engine.speech.calibration import load_calibration
 from gpu_engine.speech.excitation import Excitation
 from gpu_engine.speech.graph import CONTENT, ENERGY, EXCITATION, PITCH, GraphError, float_convolutions, split_kokoro
@@ -93,24 +94,15 @@ def _probe(front: onnx.ModelProto, vocab: dict[str, int], excite: Excitation) ->
     style = style_table(_PROBE_VOICE)[len(symbols)]
     tokens = np.array([[0, *(vocab[s] for s in symbols), 0]], dtype=np.int64)
     feed = {"tokens": tokens, "style": style, "speed": np.ones(1, dtype=np.float32)}
-    _, content, pitch, energy = _session(front).run(None, feed)
+    _, content, pitch, energy = open_session(front.SerializeToString(), cpu_only=True).run(None, feed)
     return {CONTENT: content, PITCH: pitch, ENERGY: energy, "style": style, EXCITATION: excite(pitch[0])}
 
 
 def _try(model: onnx.ModelProto, feed: dict[str, Any]) -> _Trial:
-    session = _session(model)
+    session = open_session(model.SerializeToString(), cpu_only=True)
     best, wave = float("inf"), np.zeros(0, dtype=np.float32)
     for _ in range(2):
         started = time.process_time()
         wave = session.run(None, feed)[0]
         best = min(best, time.process_time() - started)
     return _Trial(wave, best)
-
-
-def _session(model: onnx.ModelProto) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
