@@ -179,6 +179,6 @@ class Stage:
             with Image.open(Path(path)) as picture:
                 picture.draft("RGB", picture_size(self._plan))
                 return fit_picture(picture, picture_size(self._plan))
-        except (OSError, ValueError, Image.DecompressionBombError) as error:
-            self.pictures_failed[path] = str(error)
+        except Exception as error:  # noqa: BLE001 - decoders answer damaged files with whatever they stumble over
+            self.pictures_failed[path] = str(error) or type(error).__name__
             return None

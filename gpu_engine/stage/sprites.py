@@ -155,11 +155,11 @@ def placeholder(card: Card, size: tuple[int, int]) -> Image.Image:
 
 def fit_picture(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
     """RGB picture that fills ``size``, cut at the centre."""
+    # Cut first: a strip one pixel wide, enlarged whole, would take gigabytes.
     scale = max(size[0] / picture.width, size[1] / picture.height)
-    width, height = max(round(picture.width * scale), size[0]), max(round(picture.height * scale), size[1])
-    left, top = (width - size[0]) // 2, (height - size[1]) // 2
-    whole = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-    return whole.crop((left, top, left + size[0], top + size[1]))
+    width, height = min(size[0] / scale, picture.width), min(size[1] / scale, picture.height)
+    left, top = (picture.width - width) / 2, (picture.height - height) / 2
+    return picture.convert("RGB").resize(size, Image.Resampling.LANCZOS, (left, top, left + width, top + height))
 
 
 def shadow(size: tuple[int, int], radius: int, blur: int) -> Image.Image:

@@ -15,6 +15,9 @@ FALLBACK = "□"
 """Stands for every character the font lacks: seen, but never a crash."""
 ELLIPSIS = "…"
 
+_NARROWEST_EM = 0.15
+"""Below the advance of every visible character of the font, in em."""
+
 Weight = Literal["Regular", "Bold"]
 
 _NO_LINE_START = frozenset("，。！？；：、）》」』】〉”’…—～·,.!?;:)]}%％℃°")
@@ -157,9 +160,9 @@ def _break(text: str, weight: Weight, size_px: int, width_px: float) -> list[str
             lines.append(line.rstrip())
         line = piece.lstrip()
         while text_width(line.rstrip(), weight, size_px) > width_px and len(line) > 1:
-            fit = len(line) - 1
-            while fit > 1 and text_width(line[:fit], weight, size_px) > width_px:
-                fit -= 1
+            fit, used = 1, _advance(line[0], weight, size_px)
+            while fit < len(line) - 1 and (longer := used + _advance(line[fit], weight, size_px)) <= width_px:
+                fit, used = fit + 1, longer
             lines.append(line[:fit])
             line = line[fit:]
     if line.strip():
@@ -173,6 +176,8 @@ def wrap(text: str, weight: Weight, size_px: int, width_px: float, max_lines: in
     Chinese breaks anywhere but before closing and after opening punctuation; Latin words break only when a word alone is
     too wide. What does not fit ends in an ellipsis. ``balance`` makes the lines about equally long.
     """
+    # Whatever cannot fit is not measured: a word of thousands of letters would hold up the picture for seconds.
+    text = text[: max_lines * (int(width_px / (_NARROWEST_EM * size_px)) + 1) + 1]
     lines = _break(text, weight, size_px, width_px)
     if len(lines) > max_lines:
         lines = lines[:max_lines]

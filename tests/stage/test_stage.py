@@ -16,7 +16,7 @@ from PIL import Image
 from gpu_engine.session.timeline import Card
 from gpu_engine.stage.compositor import Stage, StageError, StageState
 from gpu_engine.stage.layout import Rect, layout
-from gpu_engine.stage.sprites import initials, label_sprite
+from gpu_engine.stage.sprites import fit_picture, initials, label_sprite
 
 pytestmark = pytest.mark.unit
 
@@ -209,9 +209,16 @@ def test_fades_are_gradual_and_end(stage: Stage) -> None:
 
 def test_picture_file_is_shown_when_loaded_and_a_broken_one_is_named(tmp_path: Path) -> None:
     size = (640, 360)
-    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
+    good, bad, worse = tmp_path / "good.png", tmp_path / "bad.png", tmp_path / "worse.png"
     Image.new("RGB", (300, 500), (10, 200, 30)).save(good)
     bad.write_bytes(b"not a picture")
+    # A chunk in the middle whose name is none: Pillow raises SyntaxError when it decodes.
+    noise = Image.effect_noise((300, 300), 90).convert("RGB")
+    noise.save(worse)
+    data = bytearray(worse.read_bytes())
+    second = data.index(b"IDAT", data.index(b"IDAT") + 4)
+    data[second : second + 4] = b"\xa5\xea\x80\xdd"
+    worse.write_bytes(data)
     stage, at, deadline = Stage(*size, "en", EN_LABEL), 0, time.monotonic() + 20
     box = layout(*size).card
     spot = (box.top + 60, box.left + box.width // 2)
@@ -221,10 +228,18 @@ def test_picture_file_is_shown_when_loaded_and_a_broken_one_is_named(tmp_path: P
         stage.compose(canvas, StageState("", Card("g", "Cup", "$1", image=str(good)), at))
         green, at = bool(canvas[spot][1] > 180 > 60 > canvas[spot][2]), at + 40
     assert green
-    while not stage.pictures_failed and time.monotonic() < deadline:
-        stage.compose(flat(size, 90), StageState("", Card("b", "Cup", "$1", image=str(bad)), at))
-        at += 40
-    assert list(stage.pictures_failed) == [str(bad)]
+    for path in (bad, worse):
+        while str(path) not in stage.pictures_failed and time.monotonic() < deadline:
+            stage.compose(flat(size, 90), StageState("", Card("b", "Cup", "$1", image=str(path)), at))
+            at += 40
+    assert list(stage.pictures_failed) == [str(bad), str(worse)]
+
+
+def test_a_strip_one_pixel_wide_fills_the_card_without_being_enlarged_whole() -> None:
+    strip = Image.new("RGB", (1, 60_000), (10, 20, 30))
+    strip.paste((200, 20, 30), (0, 29_000, 1, 31_000))
+    filled = fit_picture(strip, (300, 200))
+    assert (filled.size, filled.getpixel((150, 100))) == ((300, 200), (200, 20, 30))
 
 
 def test_wrong_canvas_is_refused(stage: Stage) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,6 +58,16 @@ def test_mixed_text_breaks_between_the_scripts() -> None:
 
 def test_too_long_ends_in_an_ellipsis_and_a_monster_word_is_cut() -> None:
     lines = wrap("W" * 400, "Bold", 40, 300, 2)
+    assert len(lines) == 2
+    assert lines[1].endswith("…")
+
+
+@pytest.mark.parametrize("text", ["w" * 50_000, "https://shop.example/" + "a1b2/" * 10_000, "好" * 50_000, "a " * 50_000])
+def test_absurdly_long_text_is_laid_out_within_a_frame(text: str) -> None:
+    wrap("wa1b2/https:.shop好 …", "Bold", 42, 1_000, 2)
+    began = time.process_time()
+    lines = wrap(text, "Bold", 42, 1_000, 2, balance=True)
+    assert time.process_time() - began < 0.5
     assert len(lines) == 2
     assert lines[1].endswith("…")
 
