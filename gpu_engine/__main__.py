@@ -11,8 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from gpu_engine.outputs.rtmp import RtmpError, RtmpUrl
 from gpu_engine.session.process import die_with_parent, start_logging
 from gpu_engine.session.spec import RecordingOutput, RtmpOutput, ScheduledComment, SessionSpec, SpecError, load_spec
+from gpu_engine.session.state_files import RunDirectoryTaken
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,6 +63,9 @@ def main(argv: list[str] | None = None) -> int:
     except SpecError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
+    except RunDirectoryTaken as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -70,10 +77,15 @@ def _run(options: argparse.Namespace) -> int:
             raise SpecError(f"--out {output.path}: the folder does not exist: create it first")
     sys.stdout.write(f"running '{spec.show.title or spec.show.id}' → {', '.join(_name(o) for o in spec.outputs)}\n")
     if options.run_dir is not None:
-        options.run_dir.mkdir(parents=True, exist_ok=True)
         return asyncio.run(_supervise(spec, options.run_dir.resolve(), _print_progress))
-    with tempfile.TemporaryDirectory(prefix="lumihost-") as run_dir:
-        return asyncio.run(_supervise(spec, Path(run_dir), _print_progress))
+    with tempfile.TemporaryDirectory(prefix="lumihost-") as name:
+        run_dir = Path(name)
+
+        def listener(message: object) -> None:
+            _print_progress(message)
+            _print_last_words(message, run_dir)
+
+        return asyncio.run(_supervise(spec, run_dir, listener))
 
 
 def _with_options(spec: SessionSpec, options: argparse.Namespace) -> SessionSpec:
@@ -99,12 +111,19 @@ def _with_options(spec: SessionSpec, options: argparse.Namespace) -> SessionSpec
         except ValueError as error:
             raise SpecError(f"--comment {item}: write it as SECONDS:TEXT, e.g. 12:多少钱") from error
     update["comments"] = tuple(comments)
-    return spec.model_copy(update=update)
+    try:
+        return SessionSpec.model_validate(spec.model_copy(update=update).model_dump())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SpecError(f"{'.'.join(str(part) for part in first['loc']) or 'options'}: {first['msg']}") from error
 
 
 def _name(output: object) -> str:
     if isinstance(output, RtmpOutput):
-        return output.url.rsplit("/", 1)[0] + "/…"
+        try:
+            return f"{RtmpUrl.parse(output.url)}/…"
+        except RtmpError as error:
+            raise SpecError(f"output '{output.id}': {error}") from error
     return output.path if isinstance(output, RecordingOutput) else type(output).__name__
 
 
@@ -118,16 +137,31 @@ def _print_progress(message: object) -> None:
             f"buffered {message.buffered_ms / 1000:4.1f} s  "
         )
         sys.stdout.flush()
-    elif isinstance(message, Event) and message.kind in {"spoken", "state", "turn", "output", "gate"}:
-        data = message.data
-        text = data.get("text") or data.get("answer") or data.get("state") or ""
-        sys.stdout.write(f"\n[{message.kind}] {text} {data.get('reason') or data.get('outcome') or ''}".rstrip() + "\n")
+    elif isinstance(message, Event) and message.kind in {"spoken", "state", "turn", "output", "gate", "process", "drop"}:
+        text = _first_of(message.data, "text", "answer", "state", "name", "what")
+        why = _first_of(message.data, "reason", "outcome", "detail", "what")
+        sys.stdout.write(f"\n[{message.kind}] {text} {why}".rstrip() + "\n")
+
+
+def _first_of(data: dict[str, Any], *names: str) -> str:
+    return next((str(data[name]) for name in names if data.get(name)), "")
+
+
+def _print_last_words(message: object, run_dir: Path) -> None:
+    """Why a process died: its log goes with the temporary folder."""
+    from gpu_engine.session.control import Event
+
+    if isinstance(message, Event) and message.kind == "process" and message.data["what"] == "died":
+        log = run_dir / f"{message.data['name']}.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        sys.stdout.write(f"[{message.data['name']}] {next((line for line in reversed(lines) if line.strip()), '')[:500]}\n")
 
 
 async def _supervise(spec: SessionSpec, run_dir: Path, listener: Any) -> int:
     from gpu_engine.session.supervisor import Supervisor
 
-    run_dir.mkdir(parents=True, exist_ok=True)
+    # The spec in it holds stream keys.
+    run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     supervisor = Supervisor(spec, run_dir, listener)
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):

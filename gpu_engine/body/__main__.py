@@ -7,12 +7,13 @@ import os
 import sys
 from pathlib import Path
 
-from gpu_engine.session.process import die_with_parent, single_threaded_math, start_logging
+from gpu_engine.session.process import die_with_parent, leave_interrupts_to_the_parent, single_threaded_math, start_logging
 
 
 def main() -> int:
     """Run one session's body; exit code 0 when it was asked to stop."""
     die_with_parent()
+    leave_interrupts_to_the_parent()
     single_threaded_math()
     start_logging("body")
     parser = argparse.ArgumentParser(prog="gpu_engine.body")
@@ -32,11 +33,10 @@ def main() -> int:
 
     cv2.setNumThreads(1)
     spec = load_spec(options.spec)
+    picture = ShowPicture(spec, open_renderer(spec.avatar, spec.video.width, spec.video.height))
+    # Only now: who has said hello must answer pings, and a first start compiles for longer than a hung process may be silent.
     supervisor = SupervisorPort(options.run_dir, os.getpid())
-    renderer = open_renderer(spec.avatar, spec.video.width, spec.video.height)
-    loop = BodyLoop(
-        spec, options.run_dir, options.incarnation, ShowPicture(spec, renderer), supervisor, implicit_label(spec.producer)
-    )
+    loop = BodyLoop(spec, options.run_dir, options.incarnation, picture, supervisor, implicit_label(spec.producer))
     loop.run()
     return 0
 

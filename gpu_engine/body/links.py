@@ -103,6 +103,7 @@ class OutletPort:
         self._port = _Served(run_dir / "outlet.sock", OUTLET_QUEUE_BYTES)
         self._waiting_for_key = True
         self.dropped_frames = 0
+        """Pictures and sound packets alike."""
         self.keyframe_wanted = False
 
     @property
@@ -139,12 +140,12 @@ class OutletPort:
             if self._waiting_for_key:
                 self.dropped_frames += 1
                 self.keyframe_wanted = True
-        else:
-            link.send(_encode(packet))
+        elif not link.send(_encode(packet)):
+            self.dropped_frames += 1
 
-    def finish(self, reason: str) -> None:
-        """Say that the stream ends."""
-        self.send(EndOfStream(reason))
+    def finish(self, reason: str) -> bool:
+        """Say that the stream ends; False while the queue has no room for it."""
+        return self._port.link is None or self._port.link.send(_encode(EndOfStream(reason)))
 
 
 class SupervisorPort:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.motion.mixer import interpolate_lips
 from gpu_engine.motion.vocabulary import WEIGHT_COUNT
 from gpu_engine.session.timeline import (
-    LIP_RATE_HZ,
     SAMPLE_RATE_HZ,
     BodyMessage,
     Caption,
@@ -39,6 +39,8 @@ HOLD_FOR_ANSWER_MS = 1_200
 """How long an announced answer without sound yet keeps lower clips from starting."""
 MAX_CLIPS = 256
 MAX_CLIP_SAMPLES = 180 * SAMPLE_RATE_HZ
+MAX_WAITING_SAMPLES = 900 * SAMPLE_RATE_HZ
+"""Of all clips together: 86 MB."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +115,7 @@ class Timeline:
         """Append to an open clip; for an unknown, sealed or over-long clip it is refused and counted."""
         clip = self._clips.get(message.clip_id)
         pcm = np.frombuffer(message.pcm[: len(message.pcm) & ~1], dtype="<i2")
-        if clip is None or clip.sealed or clip.samples + len(pcm) > MAX_CLIP_SAMPLES:
+        if clip is None or clip.sealed or not self._has_room(clip, len(pcm)):
             self.refused += 1
             return
         rows = len(message.lips) // WEIGHT_COUNT
@@ -126,6 +128,10 @@ class Timeline:
         clip.captions.extend(message.captions)
         clip.cuts_ms.extend(message.cut_ms)
         clip.emphasis_ms.extend(message.emphasis_ms)
+
+    def _has_room(self, clip: _Clip, samples: int) -> bool:
+        held = sum(c.samples for c in self._clips.values())
+        return clip.samples + samples <= MAX_CLIP_SAMPLES and held + samples <= MAX_WAITING_SAMPLES
 
     def seal(self, message: ClipSeal) -> None:
         """Close a clip for good."""
@@ -280,11 +286,14 @@ class Timeline:
     # --- what to show -----------------------------------------------------------------------------------------------
 
     def scene(self, now_ms: int, lead_ms: int) -> Scene:
-        """What the frame starting at ``now_ms`` shows; call before ``pull`` of the same frame. ``lead_ms``: half a frame."""
+        """What the clip shows ``lead_ms`` after its playhead, which is at media time ``now_ms``.
+
+        For the middle of a frame: before its ``pull`` half a frame ahead, after it half a frame back.
+        """
         clip = self._playing
         if clip is None or clip.offset >= clip.stop:
             return Scene(None, False, Emotion(), (), "", self._card)
-        at_ms = clip.offset // SAMPLES_PER_MS + lead_ms
+        at_ms = max(0, clip.offset // SAMPLES_PER_MS + lead_ms)
         caption = ""
         for item in clip.captions:
             if item.start_ms > at_ms:
@@ -300,14 +309,7 @@ class Timeline:
             return None
         if len(clip.lips) > 1:
             clip.lips = [np.concatenate(clip.lips)]
-        rows = clip.lips[0]
-        position = at_ms * LIP_RATE_HZ / 1000
-        low = min(int(position), clip.lip_rows - 1)
-        high = min(low + 1, clip.lip_rows - 1)
-        mix = position - int(position)
-        np.multiply(rows[low], (1.0 - mix) / 255.0, out=self._lips, casting="unsafe")
-        self._lips += rows[high] * np.float32(mix / 255.0)
-        return self._lips
+        return interpolate_lips(clip.lips[0], at_ms, self._lips)
 
     def playhead(self, now_ms: int) -> Playhead:
         """Where we are, for the mind."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import structlog
 import uvloop
 
 from gpu_engine.outputs.outlet import FINISH_LIMIT_S, serve
-from gpu_engine.session.process import lower_priority, outlive_parent_by, start_logging
+from gpu_engine.session.process import leave_interrupts_to_the_parent, lower_priority, outlive_parent_by, start_logging
 from gpu_engine.session.spec import SpecError, load_spec
 
 log = structlog.get_logger(__name__)
@@ -30,8 +29,7 @@ def main() -> int:
     # Not killed with its parent, as the others are: files are to be finished and stream keys given back.
     outlive_parent_by(FINISH_LIMIT_S + 4.0)
     lower_priority(_NICE)
-    # Ctrl-C reaches the whole group; the supervisor ends the show in order, and the outlet finishes its files then.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_interrupts_to_the_parent()
     try:
         spec = load_spec(options.spec)
         return 0 if uvloop.run(serve(spec, options.run_dir)) else 1

@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from gpu_engine.session.clock import SAMPLE_RATE_HZ
+from gpu_engine.session.clock import VIDEO_CLOCK_HZ as VIDEO_CLOCK_HZ
 from gpu_engine.session.packets import Media, Packet, StreamInfo
 
 KEYFRAME_INTERVAL_S = 1.0
-AUDIO_CLOCK_HZ = 48_000
-VIDEO_CLOCK_HZ = 90_000
+AUDIO_CLOCK_HZ = SAMPLE_RATE_HZ
 
 
 @dataclass(frozen=True, slots=True)

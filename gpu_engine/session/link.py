@@ -7,24 +7,39 @@ what it dropped); mind, outlet and supervisor use asyncio streams through :func:
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import socket
 import struct
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from pathlib import Path
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
-
-
 _MAX_SOCKET_PATH = 100
+_MAX_DIRECTORIES = 64
+_directories: OrderedDict[Path, int] = OrderedDict()
 
 
-@functools.cache
 def _directory_fd(directory: Path) -> int:
-    return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    """A descriptor of the directory that is there now; the few used last stay open, since names go through them."""
+    descriptor = _directories.pop(directory, None)
+    if descriptor is not None and not _is_still(directory, descriptor):
+        os.close(descriptor)
+        descriptor = None
+    if descriptor is None:
+        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    _directories[directory] = descriptor
+    if len(_directories) > _MAX_DIRECTORIES:
+        os.close(_directories.popitem(last=False)[1])
+    return descriptor
+
+
+def _is_still(directory: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(directory), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def socket_path(path: Path) -> str:

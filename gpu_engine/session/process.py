@@ -43,6 +43,11 @@ def outlive_parent_by(limit_s: float) -> None:
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
+def leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; the supervisor answers it by ending the show in order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def lower_priority(nice: int) -> None:
     """Yield the processor to the body: raise our niceness by ``nice``."""
     with contextlib.suppress(OSError):

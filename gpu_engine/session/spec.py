@@ -10,7 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gpu_engine.session.clock import FrameGrid
 
 Lang = Literal["zh", "en"]
 
@@ -159,6 +161,12 @@ class Video(_Model):
     fps: int = Field(default=25, ge=10, le=60)
     bitrate_kbps: int = Field(default=2500, ge=200, le=8000)
     gop_s: float = Field(default=1.0, ge=0.4, le=10)
+
+    @field_validator("fps")
+    @classmethod
+    def _fps_divides_both_clocks(cls, fps: int) -> int:
+        FrameGrid(fps)
+        return fps
 
 
 class RtmpOutput(_Model):

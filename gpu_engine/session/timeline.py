@@ -13,7 +13,8 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
-SAMPLE_RATE_HZ = 48_000
+from gpu_engine.session.clock import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
+
 LIP_RATE_HZ = 50
 COMMIT_MS = 400
 """What the body may already have promised to the encoder; edits apply beyond it, cuts at the next cut point."""

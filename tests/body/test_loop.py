@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpu_engine.body.links import SupervisorPort, listen
+from gpu_engine.body.links import OutletPort, SupervisorPort, listen
 from gpu_engine.body.loop import BodyLoop
 from gpu_engine.body.stopwatch import Stopwatch
 from gpu_engine.body.timeline import Scene
@@ -173,3 +173,28 @@ def test_a_late_picture_is_skipped_and_audio_never_is(tmp_path: Path) -> None:
     assert len(rig.media(Media.OPUS)) == 50
     skipped = set(range(25)) - set(picture.drawn)
     assert skipped and min(skipped) > 10
+
+
+def test_the_end_is_said_to_an_outlet_whose_queue_is_full(tmp_path: Path) -> None:
+    port = OutletPort(tmp_path)
+    outlet = Peer(tmp_path / "outlet.sock")
+    info = StreamInfo(1, 320, 180, 25, 300, 48_000, b"", "{}")
+    port.poll(info)
+    sound = Packet(Media.AAC, 48_000, True, 0, b"a" * 500_000)
+    while not port.dropped_frames:
+        port.send(sound)
+    assert port._port.link is not None
+    port._port.link._max_queued_bytes = port.queued_bytes
+
+    refused = port.finish("stopped")
+    received: list[BodyPacket] = []
+    for _ in range(1000):
+        received += [_packets.decode(f) for f in outlet.frames()]
+        port.poll(info)
+    said = port.finish("stopped")
+    for _ in range(100):
+        port.poll(info)
+        received += [_packets.decode(f) for f in outlet.frames()]
+
+    assert (refused, said) == (False, True)
+    assert isinstance(received[-1], EndOfStream)

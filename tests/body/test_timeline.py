@@ -270,6 +270,32 @@ def test_chunks_for_unknown_or_sealed_clips_and_double_begins_are_refused_and_co
     assert timeline.refused == 4
 
 
+def test_all_clips_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu_engine.body.timeline.MAX_WAITING_SAMPLES", 48 * 100)
+    timeline = Timeline()
+    put(timeline, "a", 60)
+    put(timeline, "b", 60, seal=False)
+    put(timeline, "c", 40)
+
+    assert timeline.refused == 1
+    assert timeline.playhead(0).buffered_ms == 100
+
+
+def test_the_first_frame_of_a_clip_shows_the_lips_of_its_own_middle() -> None:
+    timeline = Timeline()
+    timeline.begin(ClipBegin("a", "t", ClipKind.SCRIPT, Priority.SCRIPT), 0)
+    timeline.chunk(ClipChunk("a", tone(120), lips(20, 0) + lips(20, 100) + lips(80, 200), emphasis_ms=(500,)))
+    timeline.seal(ClipSeal("a"))
+    player = Player(timeline)
+
+    player.play(40)
+    first = timeline.scene(1040, -20)
+
+    assert first.lips is not None
+    assert round(float(first.lips[WEIGHT_INDEX["jawOpen"]]) * 255) == 100
+    assert first.emphasis_ms == timeline.scene(1040, 20).emphasis_ms == (1500,)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 400), st.sampled_from(list(Priority)), st.integers(0, 200)), min_size=1, max_size=8),

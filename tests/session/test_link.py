@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -69,3 +70,21 @@ def test_a_long_directory_still_gives_a_usable_socket_address(tmp_path: Path) ->
     assert (deep / "a.sock").exists()
     client.close()
     server.close()
+
+
+def test_a_long_directory_that_was_made_anew_is_found_and_descriptors_stay_few(tmp_path: Path) -> None:
+    def bind_in(directory: Path) -> None:
+        directory.mkdir()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            server.bind(socket_path(directory / "a.sock"))
+        assert (directory / "a.sock").exists()
+
+    deep = tmp_path / ("d" * 120)
+    bind_in(deep)
+    deep.rename(tmp_path / "old")
+    bind_in(deep)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(200):
+        bind_in(tmp_path / f"{number:0120}")
+
+    assert len(os.listdir("/proc/self/fd")) - before <= 64
