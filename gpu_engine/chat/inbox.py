@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gpu_engine.chat.events import ChatEvent, ChatKind, Role, clean_text
 from gpu_engine.mind.intent import Intent, Understanding
+from gpu_engine.session.timeline import Fact
 
 MAX_WAITING = 64
 MAX_AGE_MS = 60_000
@@ -65,6 +66,16 @@ class Question:
     paid: bool = False
     newcomer: bool = False
     requeued: bool = False
+    outdated: bool = False
+    """What its answer stated has changed since it was chosen: the same question asked now is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """When a meaning was answered, and with which facts."""
+
+    at_ms: int
+    facts: tuple[Fact, ...]
 
 
 @dataclass(slots=True)
@@ -112,7 +123,7 @@ class Inbox:
         self._viewers: OrderedDict[str, tuple[float, int]] = OrderedDict()
         self._said: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._texts: OrderedDict[tuple[str, str | None], Understanding] = OrderedDict()
-        self._answered: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._answered: OrderedDict[tuple[str, ...], _Answered] = OrderedDict()
         self._seen_viewers: OrderedDict[str, None] = OrderedDict()
         self._read_at: deque[int] = deque()
         self._taken = 0
@@ -127,10 +138,23 @@ class Inbox:
         """Questions waiting or being answered."""
         return len(self._waiting) + len(self._open)
 
-    def facts_changed(self) -> None:
-        """New knowledge: what was understood and what was answered lately no longer holds."""
+    def facts_changed(self, holds: Callable[[Fact], bool] = lambda _: False) -> None:
+        """New knowledge: what was understood no longer holds, nor do answers that stated a fact for which ``holds`` is false.
+
+        A question whose answer has changed, or stated no fact, may be asked again at once, by the same viewer too.
+        Questions being answered are marked by :meth:`outdate`.
+        """
         self._texts.clear()
-        self._answered.clear()
+        self._said.clear()
+        for key, answered in list(self._answered.items()):
+            social = key and key[0] in SOCIAL
+            if not social and not (answered.facts and all(holds(f) for f in answered.facts)):
+                del self._answered[key]
+
+    @staticmethod
+    def outdate(question: Question) -> None:
+        """The answer being given to this question is no longer true: who asks the same now is answered anew."""
+        question.outdated = True
 
     # --- in -----------------------------------------------------------------------------------------------------------
 
@@ -169,7 +193,7 @@ class Inbox:
         if understood.is_noise:
             return self._drop(event, "nothing asked")
         key = understood.meaning(card)
-        waiting = self._waiting.get(key) or next((q for q in self._open if q.key == key), None)
+        waiting = self._waiting.get(key) or next((q for q in self._open if q.key == key and not q.outdated), None)
         newcomer = self._is_newcomer(viewer)
         if waiting is not None:
             waiting.viewers.add(viewer) if len(waiting.viewers) < 1_000 else None
@@ -177,9 +201,9 @@ class Inbox:
             self.counts.merged += 1
             self._report(event, "merged", "same question", "")
             return Verdict("merged", "same question")
-        answered_ms = self._answered.get(key)
+        answered = self._answered.get(key)
         quiet_ms = SOCIAL_QUIET_MS if intent in SOCIAL else QUIET_MS
-        if answered_ms is not None and now_ms - answered_ms < quiet_ms:
+        if answered is not None and now_ms - answered.at_ms < quiet_ms:
             return self._drop(event, "answered a moment ago")
         question = Question(
             event, understood, key, now_ms, received_ns or time.monotonic_ns(), {viewer},
@@ -280,13 +304,16 @@ class Inbox:
             score *= 1.3
         return score + 0.5 * question.paid + 0.3 * question.buyer + 0.1 * question.newcomer
 
-    def finish(self, question: Question, outcome: str, reason: str, turn_id: str, now_ms: int) -> None:
-        """A taken question ended: 'answered', or 'dropped' with a reason."""
+    def finish(
+        self, question: Question, outcome: str, reason: str, turn_id: str, now_ms: int, facts: tuple[Fact, ...] = ()
+    ) -> None:
+        """A taken question ended: 'answered' (stating ``facts``), or 'dropped' with a reason."""
         self._open.discard(question)
         if outcome == "answered":
             self.counts.answered += 1
-            self._answered[question.key] = now_ms
-            self._answered.move_to_end(question.key)
+            if not question.outdated:
+                self._answered[question.key] = _Answered(now_ms, facts)
+                self._answered.move_to_end(question.key)
             if len(self._answered) > 512:
                 self._answered.popitem(last=False)
             self._report(question.comment, "answered", "", turn_id)
@@ -298,6 +325,7 @@ class Inbox:
         if question.requeued or question.key in self._waiting:
             return False
         question.requeued = True
+        question.outdated = False
         self._open.discard(question)
         self._waiting[question.key] = question
         return True

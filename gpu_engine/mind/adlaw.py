@@ -38,18 +38,38 @@ def _rule(name: str, pattern: str, spare: str = "") -> Rule:
 _NOT = r"(?:不能|不可|不得|无法|不具有|不具备|不是|并非|没有|不代替|不能代替|替代|绝不|不会|不宣称|not|no|never|doesn't|isn't|cannot|can't)"
 
 RULES: tuple[Rule, ...] = (
-    _rule("广告法9(3) 国家级", r"国家级|世界级|宇宙级|全球级|national[- ]level|world[- ]class", r"国家级(?:标准|非物质|文物|自然保护)"),
+    _rule(
+        "广告法9(3) 国家级",
+        r"国家级|世界级|宇宙级|全球级|national[- ]level|world[- ]class",
+        r"国家级(?:标准|非物质|文物|自然保护)",
+    ),
     _rule(
         "广告法9(3) 最",
         r"最(?:佳|好|优|强|棒|牛|赞|高级|高端|高档|高品质|先进|便宜|低价|优惠|划算|实惠|超值|值得买|值钱|有效|管用|安全|健康|专业|权威|受欢迎|畅销|热销|火爆|火的|舒服|舒适|"
         r"舒适的|流行|时尚|漂亮|完美|顶|顶级|厉害|给力|大力度|大优惠|大折扣|低折扣|低的?价|低到|新科技|新技术|奢侈|豪华|耐用|正宗|纯正|天然|新鲜的)",
         r"最(?:佳|好)(?:食用|赏味|使用|饮用|品尝|观看|口感温度|搭配时间|保存|提前|先|在|不要|别|还是|避免|用|放|空腹|饭)|最新鲜的时候",
     ),
-    _rule("广告法9(3) 最高级", r"(?:价格|全网|全国|行业|史上|历史)最[高低]|最[高低](?:价|级别|档次|优惠)|史上最|历史最|有史以来"),
-    _rule("广告法9(3) 第一", r"(?:全国|全球|世界|行业|全网|销量|口碑|排名|品牌|市场|国内|亚洲|类目|同类|质量|热销)(?:排名|占有率)?第一(?!次|步|个|批|时间)|第一品牌|天下第一|top\s?1(?!\d)|no\.?\s?1(?!\d)|number one|#1(?!\d)"),
-    _rule("广告法9(3) 顶级", r"顶级|顶尖|顶配天花板|天花板级|极品|极致|至尊|巅峰|王牌|冠军产品|之王|神器|无敌|无与伦比|独一无二|绝无仅有|空前绝后|史无前例|万能|全能王|百分百有效|100%有效|绝对(?:有效|安全|不|没有|正品|好|值)|永久(?!居|免费会员)|终极|首选品牌|领袖品牌|领导品牌|领先品牌|遥遥领先", r"极致(?:简约|省电)模式"),
-    _rule("广告法9(3) 唯一", r"唯一(?:的)?(?:品牌|选择|一家|正品|官方|有效|能)|(?:全国|全球|全网|世界|行业|国内)(?:唯一|独家|首家|首款|首个|首创)|仅此一家|独此一家"),
-    _rule("广告法9(3) superlative", r"\b(?:the best|best[- ](?:quality|in|product|choice|price|deal|ever|on the market)|the cheapest|cheapest|lowest price|the lowest|highest quality|world'?s (?:first|best|most)|unbeatable|unrivall?ed|the (?:most|ultimate|finest|perfect)|perfect for everyone|top[- ]rated|second to none|100% (?:effective|safe|guaranteed))\b", r"the best (?:way|time|before|part is you|thing to do)|the most (?:recent|common)|best (?:before|used|served|enjoyed|kept)|the lowest (?:setting|level|gear|speed)"),
+    _rule(
+        "广告法9(3) 最高级", r"(?:价格|全网|全国|行业|史上|历史)最[高低]|最[高低](?:价|级别|档次|优惠)|史上最|历史最|有史以来"
+    ),
+    _rule(
+        "广告法9(3) 第一",
+        r"(?:全国|全球|世界|行业|全网|销量|口碑|排名|品牌|市场|国内|亚洲|类目|同类|质量|热销)(?:排名|占有率)?第一(?!次|步|个|批|时间)|第一品牌|天下第一|top\s?1(?!\d)|no\.?\s?1(?!\d)|number one|#1(?!\d)",
+    ),
+    _rule(
+        "广告法9(3) 顶级",
+        r"顶级|顶尖|顶配天花板|天花板级|极品|极致|至尊|巅峰|王牌|冠军产品|之王|神器|无敌|无与伦比|独一无二|绝无仅有|空前绝后|史无前例|万能|全能王|百分百有效|100%有效|绝对(?:有效|安全|不|没有|正品|好|值)|永久(?!居|免费会员)|终极|首选品牌|领袖品牌|领导品牌|领先品牌|遥遥领先",
+        r"极致(?:简约|省电)模式",
+    ),
+    _rule(
+        "广告法9(3) 唯一",
+        r"唯一(?:的)?(?:品牌|选择|一家|正品|官方|有效|能)|(?:全国|全球|全网|世界|行业|国内)(?:唯一|独家|首家|首款|首个|首创)|仅此一家|独此一家",
+    ),
+    _rule(
+        "广告法9(3) superlative",
+        r"\b(?:the best|best[- ](?:quality|in|product|choice|price|deal|ever|on the market)|the cheapest|cheapest|lowest price|the lowest|highest quality|world'?s (?:first|best|most)|unbeatable|unrivall?ed|the (?:most|ultimate|finest|perfect)|perfect for everyone|top[- ]rated|second to none|100% (?:effective|safe|guaranteed))\b",
+        r"the best (?:way|time|before|part is you|thing to do)|the most (?:recent|common)|best (?:before|used|served|enjoyed|kept)|the lowest (?:setting|level|gear|speed)",
+    ),
     _rule("广告法9(2) 国家机关", r"国家领导人|国宴|国务院|人民大会堂|中南海|国旗|国徽|国歌|钓鱼台国宾馆"),
     _rule("特供/专供", r"特供|专供(?!应)|军供|内供|机关专用"),
     _rule("商标法14 驰名商标", r"驰名商标|well[- ]known trademark"),
@@ -59,10 +79,23 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:cures?|cured|treats? (?:disease|insomnia|diabetes|cancer|acne|pain)|heals?|anti[- ]?cancer|lowers? blood (?:pressure|sugar)|boosts? (?:your )?immun\w+|burns? fat|weight loss|detox\w*|relieves? pain|clinically proven|miracle)\b",
         rf"{_NOT}.{{0,8}}(?:治疗|治愈|疗效|药物|疾病|减肥|消炎|treat|cure)|(?:替代|代替)(?:药物|药品).{{0,4}}",
     ),
-    _rule("广告法28 保证", r"保证(?:有效|治|瘦|白|不|成功|升值)|无效退款|(?:包|必)(?:赚|治好|瘦)|稳赚|零风险|无副作用|没有(?:任何)?副作用|纯天然无(?:害|添加任何)|guaranteed results|no side effects|risk[- ]free"),
-    _rule("广告法13 贬低", r"比[^,，。!！?？]{0,12}(?:牌|品牌|家|别的|其他|同行)[^,，。!！?？]{0,6}(?:好|强|便宜|有效|耐用|厉害)(?:[^,，。!！?？]{0,4}倍|多了|太多)|(?:其他|别的|同行|别家|友商)[^,，。!！?？]{0,8}(?:都是|全是|垃圾|假货|骗)|better than (?:any|all|every) other|(?:other|competing) brands? (?:are|is) (?:fake|junk|rubbish|bad)"),
-    _rule("自贬/假货", r"(?:卖|是|有)(?:的)?假货|we sell fakes?|our (?:products|goods) are fake", r"(?:不|不是|没有|拒绝|杜绝|绝非).{0,3}(?:卖)?假货|假一"),
-    _rule("EU AI Act 50 / 身份", r"我(?:就)?是(?:一个|一名|个)?(?:真人|活人|人类|真正的人)|我不是(?:一个)?(?:ai|机器人|数字人|人工智能|虚拟人|程序)|真人(?:主播|出镜|在播)|\bi(?:'m| am) (?:a )?(?:real|human|actual|living)(?: person| human| being)?\b|\bi(?:'m| am) not (?:an? )?(?:ai|robot|bot|machine|virtual|digital)|\bhuman host\b"),
+    _rule(
+        "广告法28 保证",
+        r"保证(?:有效|治|瘦|白|不|成功|升值)|无效退款|(?:包|必)(?:赚|治好|瘦)|稳赚|零风险|无副作用|没有(?:任何)?副作用|纯天然无(?:害|添加任何)|guaranteed results|no side effects|risk[- ]free",
+    ),
+    _rule(
+        "广告法13 贬低",
+        r"比[^,，。!！?？]{0,12}(?:牌|品牌|家|别的|其他|同行)[^,，。!！?？]{0,6}(?:好|强|便宜|有效|耐用|厉害)(?:[^,，。!！?？]{0,4}倍|多了|太多)|(?:其他|别的|同行|别家|友商)[^,，。!！?？]{0,8}(?:都是|全是|垃圾|假货|骗)|better than (?:any|all|every) other|(?:other|competing) brands? (?:are|is) (?:fake|junk|rubbish|bad)",
+    ),
+    _rule(
+        "自贬/假货",
+        r"(?:卖|是|有)(?:的)?假货|we sell fakes?|our (?:products|goods) are fake",
+        r"(?:不|不是|没有|拒绝|杜绝|绝非).{0,3}(?:卖)?假货|假一",
+    ),
+    _rule(
+        "EU AI Act 50 / 身份",
+        r"我(?:就)?是(?:一个|一名|个)?(?:真人|活人|人类|真正的人)|我不是(?:一个)?(?:ai|机器人|数字人|人工智能|虚拟人|程序)|真人(?:主播|出镜|在播)|\bi(?:'m| am) (?:a )?(?:real|human|actual|living)(?: person| human| being)?\b|\bi(?:'m| am) not (?:an? )?(?:ai|robot|bot|machine|virtual|digital)|\bhuman host\b",
+    ),
     _rule("色情赌毒", r"赌博|博彩|色情|毒品|枪支|办证|代开发票"),
 )
 

@@ -8,6 +8,7 @@ as the merchant wrote them. What is not there is said to be unknown.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -43,6 +44,10 @@ _EMOTIONS: dict[Intent, Emotion] = {
     Intent.PRICE: Emotion(0.55, 0.4, 0.4),
 }
 _SOCIAL = frozenset({Intent.GREETING, Intent.THANKS, Intent.CHITCHAT})
+_SHIPPING_QUESTIONS: dict[Lang, tuple[str, ...]] = {
+    "zh": ("包邮吗", "什么时候发货", "发什么快递"),
+    "en": ("is shipping free", "when do you ship"),
+}
 _LIST_PRICE = re.compile(
     r"原价|划线价|标价|吊牌价|original price|list price|before the discount|was it before|usual price|regular price"
 )
@@ -92,17 +97,41 @@ class Answerer:
         """What is said instead of an answer the gate refused."""
         return PHRASES["safe"][lang][0]
 
-    def predictable(self, product_id: str, lang: Lang, now: datetime) -> list[str]:
-        """The next answers on price, stock and shipping of a product, so that their speech can be made ahead."""
-        product = self._knowledge.product(product_id)
-        if product is None:
-            return []
-        texts = []
-        for intent in (Intent.PRICE, Intent.STOCK, Intent.SHIPPING):
-            plan = self._compose(Understanding(intent, lang=lang), (product,), now, peek=True)
-            if plan is not None:
-                texts.append(plan.text)
-        return texts
+    def predictable(self, product_ids: Sequence[str], lang: Lang, now: datetime) -> list[tuple[Lang, str]]:
+        """The answers viewers ask for most, likeliest first and in the wordings that come next, so that their speech can be
+        made ahead. ``product_ids``: those of the show, the one on the card first."""
+        products = [p for p in (self._knowledge.product(i) for i in product_ids) if p is not None]
+        other: Lang = "en" if lang == "zh" else "zh"
+        first = products[:1]
+        wanted = [(lang, Intent.PRICE, "", first, 2), (lang, Intent.STOCK, "", first, 1), (lang, Intent.IDENTITY, "", [], 2)]
+        wanted += [(lang, Intent.SHIPPING, question, first, 1) for question in _SHIPPING_QUESTIONS[lang]]
+        wanted += [(lang, Intent.PRICE, "", [p], 1) for p in products[1:]]
+        wanted += [(other, Intent.PRICE, "", first, 1), (lang, Intent.GREETING, "", [], 2)]
+        wanted += [(lang, Intent.STOCK, "", [p], 1) for p in products[1:]]
+        wanted += [(other, Intent.PRICE, "", [p], 1) for p in products[1:]]
+        wanted += [(lang, Intent.PRICE, "", [p], 2) for p in products[1:]]
+        wanted += [(other, Intent.IDENTITY, "", [], 1)]
+        found: list[tuple[Lang, str]] = []
+        for language, intent, text, about, wordings in wanted:
+            for ahead in range(wordings):
+                asked = Understanding(intent, text, language, folded=text, rest=text)
+                plan = self._compose(asked, tuple(about), now, ahead=ahead)
+                if plan is not None:
+                    found.append((language, plan.text))
+        return list(dict.fromkeys(found))
+
+    def leads(self, product_ids: Sequence[str], lang: Lang) -> list[tuple[Lang, str]]:
+        """The first clauses of answers that are otherwise not known ahead: with these in the cache such an answer begins at
+        once and is made while its beginning is heard."""
+        found: list[tuple[Lang, str]] = []
+        for language in (lang, "en" if lang == "zh" else "zh"):
+            fixed = [PHRASES[name][language] for name in ("faq", "shipping", "after_sales")]
+            found += [(language, _lead(w)) for wordings in fixed for w in wordings]
+        for product in (self._knowledge.product(i) for i in product_ids):
+            if product is not None:
+                title = short_title(product, lang)
+                found += [(lang, _lead(w.replace("{title}", title))) for w in PHRASES["attribute"][lang]]
+        return [(language, text) for language, text in dict.fromkeys(found) if text]
 
     def plan(self, asked: Understanding, card_product: str | None, now: datetime) -> AnswerPlan | None:
         """The answer, or ``None`` when nothing should be said (abuse, spam, orders to the host)."""
@@ -110,7 +139,7 @@ class Answerer:
             return None
         if asked.is_noise:
             return None
-        return self._compose(asked, self._targets(asked, card_product), now, peek=False)
+        return self._compose(asked, self._targets(asked, card_product), now)
 
     def _targets(self, asked: Understanding, card_product: str | None) -> tuple[Product, ...]:
         found = [p for p in (self._knowledge.product(i) for i in asked.product_ids) if p is not None]
@@ -125,8 +154,11 @@ class Answerer:
             found = [card]
         return tuple(found[:2])
 
-    def _compose(self, asked: Understanding, products: tuple[Product, ...], now: datetime, *, peek: bool) -> AnswerPlan | None:
-        draft = _Draft(self._words, self._knowledge, asked, now, peek)
+    def _compose(
+        self, asked: Understanding, products: tuple[Product, ...], now: datetime, *, ahead: int | None = None
+    ) -> AnswerPlan | None:
+        """``ahead``: use up no wording; take the one that comes next (0), or after that (1)."""
+        draft = _Draft(self._words, self._knowledge, asked, now, ahead)
         if asked.unknown_product:
             draft.check("unknown_product")
             return draft.plan()
@@ -391,7 +423,7 @@ class Answerer:
         answer = entry.answer.in_lang(draft.lang)
         draft.facts.append(Fact(entry.product_id or "", f"faq:{entry.id}", answer, draft.version))
         draft.product_ids += [entry.product_id] if entry.product_id else []
-        draft.sentences.append(answer)
+        draft.say("faq", value=answer)
         return True
 
 
@@ -408,9 +440,9 @@ def _is_likely(best: Match) -> bool:
 class _Draft:
     """An answer being put together: sentences and the facts they state."""
 
-    def __init__(self, words: Wordings, knowledge: Knowledge, asked: Understanding, now: datetime, peek: bool) -> None:
+    def __init__(self, words: Wordings, knowledge: Knowledge, asked: Understanding, now: datetime, ahead: int | None) -> None:
         self._words = words
-        self._peek = peek
+        self._ahead = ahead
         self.asked = asked
         self.lang: Lang = asked.lang
         self.version = knowledge.version
@@ -425,7 +457,7 @@ class _Draft:
         """Add a sentence of ``PHRASES``."""
         options = PHRASES[phrase][self.lang]
         key = f"{phrase}:{self.lang}:{slots.get('title', '')}"
-        wording = self._words.peek(key, options) if self._peek else self._words.pick(key, options)
+        wording = self._words.pick(key, options) if self._ahead is None else self._words.peek(key, options, self._ahead)
         self.sentences.append(_tidy(wording.format(**slots)))
 
     def check(self, phrase: str, **slots: str) -> None:
@@ -514,6 +546,12 @@ def _clip(value: str) -> str:
         cut = max((value.rfind(c, 0, limit) for c in "。；;，,.!！"), default=-1)
         value = value[: cut if cut > 40 else limit]
     return value.rstrip("。.；;，,!！ ")
+
+
+def _lead(wording: str) -> str:
+    """A wording up to its first slot, if that is a clause of its own."""
+    lead = wording.partition("{")[0].strip()
+    return lead if lead.endswith(("，", "：", ",", ":")) else ""
 
 
 def _tidy(text: str) -> str:

@@ -65,6 +65,7 @@ class ClipProgress:
     started_media_ms: int | None = None
     uncuttable: bool = False
     clauses: list[str] = field(default_factory=list)
+    cuts_ms: list[int] = field(default_factory=list)
 
 
 class Composer:
@@ -143,6 +144,7 @@ class Composer:
         if piece.last:
             # The cut point lies a little inside the pause, so that a cut never clips the last sound.
             cuts = (int(end_ms + min(60, piece.pause_ms)),)
+            clip.cuts_ms.extend(cuts)
             if piece.pause_ms > 0:
                 pcm = np.concatenate((pcm, np.zeros(piece.pause_ms * _SAMPLES_PER_MS, dtype=np.int16)))
                 rows = np.concatenate((rows, lips.pause(piece.pause_ms)))

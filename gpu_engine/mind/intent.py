@@ -110,9 +110,13 @@ _ABUSE = _any(
     r"\bf+u+c+k\w*|\bshit\b|\bbitch\b|\basshole\b|\bidiots?\b|\bstupid\b|\bmoron\b|\bwhore\b|\bretard\w*|\bdumb\b|\bbastard\b|\bkill yourself\b|\bstfu\b|\bugly\b",
 )
 _SPAM = _any(
-    r"(?:加|➕|\+)\s*(?:我)?\s*(?:v|微|薇|卫星|vx|wx|qq|q群|群|好友)", r"(?:私聊|私信)(?:我|领)|代刷|刷粉|涨粉|互粉|互关|兼职|日赚|日结|月入|稳赚|博彩|彩票|贷款|办证|棋牌|下注|返利群|免费领|点击(?:领取|链接领)|扫码|来我直播间|去.{0,6}直播间|关注我",
-    r"https?://|www\.|\.(?:com|cn|net|top|xyz|ru)\b|t\.me/", r"(?:follow|sub(?:scribe)? to|check out|visit) my|free (?:followers|money|crypto|iphone)|earn \$?\d+|work from home|bitcoin|crypto|casino|telegram|whats ?app me|dm me|onlyfans|click (?:here|the link)",
-    r"^[bcdfghjklmnpqrstvwxz]{8,}$", r"^(.)\1{5,}$", r"(?:批发|代理|货源|招商).{0,8}(?:联系|加|找)|(?:电话|手机|tel)[:：]?\s*1\d{10}|(?:低价|便宜)出.{0,6}(?:联系|私)|接单|刷单|套现|信用卡|股票|带单|赚钱|点我头像|看我主页|主页有",
+    r"(?:加|➕|\+)\s*(?:我)?\s*(?:v|微|薇|卫星|vx|wx|qq|q群|群|好友)",
+    r"(?:私聊|私信)(?:我|领)|代刷|刷粉|涨粉|互粉|互关|兼职|日赚|日结|月入|稳赚|博彩|彩票|贷款|办证|棋牌|下注|返利群|免费领|点击(?:领取|链接领)|扫码|来我直播间|去.{0,6}直播间|关注我",
+    r"https?://|www\.|\.(?:com|cn|net|top|xyz|ru)\b|t\.me/",
+    r"(?:follow|sub(?:scribe)? to|check out|visit) my|free (?:followers|money|crypto|iphone)|earn \$?\d+|work from home|bitcoin|crypto|casino|telegram|whats ?app me|dm me|onlyfans|click (?:here|the link)",
+    r"^[bcdfghjklmnpqrstvwxz]{8,}$",
+    r"^(.)\1{5,}$",
+    r"(?:批发|代理|货源|招商).{0,8}(?:联系|加|找)|(?:电话|手机|tel)[:：]?\s*1\d{10}|(?:低价|便宜)出.{0,6}(?:联系|私)|接单|刷单|套现|信用卡|股票|带单|赚钱|点我头像|看我主页|主页有",
 )
 _IDENTITY = _any(
     r"真人|(?:你|主播|主持人?)[^,，]{0,4}机器人|(?<!扫地)(?<!拖地)(?<!玩具)机器人(?:吗|吧|啊|主播|在)|是(?:不是)?(?:个)?机器人|(?:是不是|是)(?:个)?(?:ai|人工智能|数字人|虚拟人|虚拟主播|假人|录播|录像|人类|robot|bot|real)|(?:你|主播)[^,，]{0,6}(?:\bai\b|robot|\bbot\b|real|human)|人工智能|数字人|虚拟(?:人|主播)|你是谁|你叫什么|你是人|ai(?:主播|人)|录播|叫什么名字|是ai|活人",
@@ -141,8 +145,13 @@ _PRICE = _any(
     r"how much(?! (?:\w+ ){0,3}(?:does (?:it|this|that) )?(?:hold|weigh|fit|power|ram|storage|battery|water|is in|is left|are left|stock)s?)|\bprices?\b|\bpriced\b|\bpricing\b|\bcosts?\b|what do you charge|expensive|how many (?:dollars|yuan|bucks|rmb)|\bhm\b|going for|what does (?:it|this|that|the .{1,30}) go for|"
     r"the damage|set me back|price tag|going rate|for how much|what (?:do|would|will) i pay|how (?:mch|mutch|muc)\b|\bhw much\b",
 )
-_PRICE_WORDS = _any(r"钱|价|块|元|贵|怎么卖|到手|¥|￥", r"how much (?:is|are|for|does .{1,30} cost)|pric|cost|expensive|yuan|dollar|rmb|bucks|pay")
-_PRICE_WEAK = _any(r"^(?:这个|这款|那个|它|主播|请问|亲|老板)*多少(?:呀|啊|呢)?[?？!！~]*$|^价[?？]*$|^p$|^price$|^\?*how much\?*$")
+_PRICE_WORDS = _any(
+    r"钱|价|块|元|贵|怎么卖|到手|¥|￥",
+    r"how much (?:is|are|for|does .{1,30} cost)|pric|cost|expensive|yuan|dollar|rmb|bucks|pay",
+)
+_PRICE_WEAK = _any(
+    r"^(?:这个|这款|那个|它|主播|请问|亲|老板)*多少(?:呀|啊|呢)?[?？!！~]*$|^价[?？]*$|^p$|^price$|^\?*how much\?*$"
+)
 _STOCK = _any(
     r"还有多少|剩多少|剩余多少|库存|有货|没货|有没有货|现货|还有吗|还有没|还有多少|剩多少|剩几|还剩|缺货|断货|补货|卖完|抢完|售罄|没了吗|有多少(?:件|个|货|台|份|瓶|双)|几件了|还能买|还能拍|能拍吗|拍不了|下架|什么时候有货|几时有货|有现",
     r"in stock|out of stock|\bstock\b|available|availability|sold out|how many (?:are |do you have |have you got |of (?:them|these) )?(?:left|remain\w*|in stock|available)|how many (?:\w+ ){0,4}(?:left|remain\w*|in stock|available|do you have|have you got)|can i still (?:get|buy|order)|still (?:get|buy|order) (?:it|this|one)|(?:got|have) any\b|any (?:left|more left)|still have|do you still|run out|restock\w*|remaining|left\?*$|(?:are|is) there any left",
@@ -156,11 +165,15 @@ _RECOMMEND = _any(
     r"recommend\w*|suggest\w*|which (?:one|product) (?:should|would|do you)|what should i (?:buy|get)|best ?sellers?|gift (?:for|idea)|for my (?:mom|mum|mother|dad|father|wife|husband|girlfriend|boyfriend|friend|kids?|son|daughter|grandm\w+|grandpa|parents|boss)|something for|gifts?\b.{0,20}(?:for|idea)|(?:as|for) a gift|what (?:do|are) you (?:sell|selling)|what (?:products|items|else) do you|popular|looking for (?:a|an|some)|good for (?:a )?gift|any ideas",
 )
 _GREETING = _any(
-    r"^(?:主播|大家|各位|家人们|小姐姐|姐姐)*(?:你|您)?好(?:呀|啊|哦|哈|鸭|主播|美女|帅哥|大家|家人们|漂亮|!|！|~)*$", r"^(?:主播|大家)?(?:早上好|上午好|中午好|下午好|晚上好|晚安|早安|早|哈喽|哈啰|嗨|嘿|来了|我来了|报到|报道|打卡|签到|第一次来|刚来|新人|路过|在吗|在不在|有人吗|冒泡)(?:呀|啊|啦|了|主播|大家|[!！~。])*$", r"欢迎我|我是新来的|刚进来|新粉",
-    r"^(?:hi|hello|hey|hiya|howdy|yo|sup|good (?:morning|afternoon|evening|day)|greetings|what'?s up|hola)(?:[ ,!.]+(?:there|everyone|all|host|guys|again|from .{2,20}))*[ !.~]*$", r"^(?:i'?m )?(?:new here|first time here|just (?:joined|arrived|got here))[ !.]*$",
+    r"^(?:主播|大家|各位|家人们|小姐姐|姐姐)*(?:你|您)?好(?:呀|啊|哦|哈|鸭|主播|美女|帅哥|大家|家人们|漂亮|!|！|~)*$",
+    r"^(?:主播|大家)?(?:早上好|上午好|中午好|下午好|晚上好|晚安|早安|早|哈喽|哈啰|嗨|嘿|来了|我来了|报到|报道|打卡|签到|第一次来|刚来|新人|路过|在吗|在不在|有人吗|冒泡)(?:呀|啊|啦|了|主播|大家|[!！~。])*$",
+    r"欢迎我|我是新来的|刚进来|新粉",
+    r"^(?:hi|hello|hey|hiya|howdy|yo|sup|good (?:morning|afternoon|evening|day)|greetings|what'?s up|hola)(?:[ ,!.]+(?:there|everyone|all|host|guys|again|from .{2,20}))*[ !.~]*$",
+    r"^(?:i'?m )?(?:new here|first time here|just (?:joined|arrived|got here))[ !.]*$",
 )
 _THANKS = _any(
-    r"^(?:好的?|嗯|哦|ok|行)?[,， ]*(?:谢谢|感谢|多谢|谢了|谢啦|thx|3q|蟹蟹|辛苦)", r"谢谢(?:主播|你|啦|了|老板|亲)?[!！~。]*$|辛苦了",
+    r"^(?:好的?|嗯|哦|ok|行)?[,， ]*(?:谢谢|感谢|多谢|谢了|谢啦|thx|3q|蟹蟹|辛苦)",
+    r"谢谢(?:主播|你|啦|了|老板|亲)?[!！~。]*$|辛苦了",
     r"\bthanks?\b|\bthank you\b|\bthx\b|\bty\b|appreciate",
 )
 _CHITCHAT = _any(
@@ -168,9 +181,18 @@ _CHITCHAT = _any(
     r"天气|吃饭了|吃了吗|哈哈|呵呵|嘻嘻|666|牛[逼批b]?[!！]*$|厉害|漂亮|好看|好美|帅|可爱|喜欢你|爱你|加油|支持|几点(?:下播|了|开播)|下播|多大了|结婚|男朋友|女朋友|唱(?:个|首)?歌|跳(?:个)?舞|讲个笑话|无聊|路过|冲[鸭呀]?|赞|棒|期待|拜拜|再见|哪里人|几岁|星座|心情|在干嘛|已拍|已下单|买了|下单了|拍了|收到了|回购|好用|用着不错|不错",
     r"weather|\blol\b|\bhaha\w*|\blmao\b|beautiful|pretty\b|\bcute\b|\bcool\b|\bnice\b|awesome|amazing|\blove (?:it|you|this|your)|how are you|where are you from|sing|dance|joke|bored|\bbye\b|goodbye|see you|good luck|how old are you|married|i (?:bought|ordered|got) (?:it|one|this|mine)|just (?:ordered|bought)|wow\b|great (?:stream|show)|good job|keep it up",
 )
-_POINTING = _any(r"这个|这款|这件|这双|这条|这台|这瓶|这支|这盒|这套|这只|这把|这种|这|它|手里|手上|屏幕上|正在讲|刚才|现在讲", r"\bthis\b|\bthat one\b|\bit\b|\bit's\b|\bits\b|\bthese\b|\bthe one (?:you|on)|on (?:the )?screen|\bcurrent (?:one|item|product)")
-_HAVE = _any(r"^(?:你们?家?|店里|咱家|直播间)?(?:有没有|有|卖不卖|卖)(?P<zh>.{2,14}?)(?:卖)?(?:吗|么|嘛|没有|没|不|呢|\?|？)*[?？!！。]*$", r"(?:do|did|will|would) you (?:guys |still |also )?(?:have|sell|carry|stock|got|offer|do) (?P<en>.{3,40}?)\??$")
-_QUESTION = _any(r"[?？]|吗|么$|呢$|什么|怎么|多少|几|哪|谁|如何|能不能|可不可以|是不是|有没有|会不会|好不好|可以", r"^(?:is|are|do|does|can|could|will|would|what|which|who|how|when|where|why|any)\b")
+_POINTING = _any(
+    r"这个|这款|这件|这双|这条|这台|这瓶|这支|这盒|这套|这只|这把|这种|这|它|手里|手上|屏幕上|正在讲|刚才|现在讲",
+    r"\bthis\b|\bthat one\b|\bit\b|\bit's\b|\bits\b|\bthese\b|\bthe one (?:you|on)|on (?:the )?screen|\bcurrent (?:one|item|product)",
+)
+_HAVE = _any(
+    r"^(?:你们?家?|店里|咱家|直播间)?(?:有没有|有|卖不卖|卖)(?P<zh>.{2,14}?)(?:卖)?(?:吗|么|嘛|没有|没|不|呢|\?|？)*[?？!！。]*$",
+    r"(?:do|did|will|would) you (?:guys |still |also )?(?:have|sell|carry|stock|got|offer|do) (?P<en>.{3,40}?)\??$",
+)
+_QUESTION = _any(
+    r"[?？]|吗|么$|呢$|什么|怎么|多少|几|哪|谁|如何|能不能|可不可以|是不是|有没有|会不会|好不好|可以",
+    r"^(?:is|are|do|does|can|could|will|would|what|which|who|how|when|where|why|any)\b",
+)
 
 _HELLO = _any(
     r"你好|您好|早上好|上午好|中午好|下午好|晚上好|大家好|哈喽|哈啰|嗨|嘿|hello|来了|来啦|来咯|来喽|第一次来|刚来|刚进|刚到|新来|新人|新粉|报到|报道|打卡|签到|冒泡|欢迎|在吗|有人吗|早呀|早啊|晚安",
@@ -189,7 +211,8 @@ _ORDER: tuple[tuple[Intent, re.Pattern[str]], ...] = (
     (Intent.RECOMMEND, _RECOMMEND),
 )
 _ATTRIBUTE_PATTERNS = {
-    name: (re.compile(zh, re.IGNORECASE), re.compile(rf"(?<![a-z])(?:{en})", re.IGNORECASE)) for name, (zh, en) in lexicon.ATTRIBUTES.items()
+    name: (re.compile(zh, re.IGNORECASE), re.compile(rf"(?<![a-z])(?:{en})", re.IGNORECASE))
+    for name, (zh, en) in lexicon.ATTRIBUTES.items()
 }
 _PINYIN = tuple((re.compile(rf"(?<![a-z]){p}(?=$|[^a-z]|ma\b|a\b|ne\b)", re.IGNORECASE), zh) for p, zh in lexicon.PINYIN)
 _HOMOPHONES = tuple((re.compile(p, re.IGNORECASE), zh) for p, zh in lexicon.HOMOPHONES)

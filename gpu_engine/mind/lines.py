@@ -72,14 +72,14 @@ class Wordings:
         self._next[key] = self._next.get(key, 0) + 1
         return wording
 
-    def peek(self, key: str, options: Sequence[str]) -> str:
-        """The wording :meth:`pick` would return, without using it up."""
+    def peek(self, key: str, options: Sequence[str], ahead: int = 0) -> str:
+        """The wording :meth:`pick` would return (after ``ahead`` others), without using it up."""
         order = self._orders.get((key, len(options)))
         if order is None:
             order = list(range(len(options)))
             random.Random(f"{self._seed}:{key}").shuffle(order)
             self._orders[(key, len(options))] = order
-        return options[order[self._next.get(key, 0) % len(options)]]
+        return options[order[(self._next.get(key, 0) + ahead) % len(options)]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,9 @@ _PIECES = "电池|手表|香皂|肥皂|皂|毛巾|抹布|蛋糕|巧克力|布|�
 
 _YUAN_WORD = r"元钱|元(?!素|旦|气|宵|件|老|音|宝|首|帅|年|月)|圆(?=[整钱,。!?]|$)|人民币|rmb|cny|yuan"
 _KUAI_WORD = rf"块钱|块多|块(?!{_PIECES}|[儿头状])"
-_ENGLISH_MONEY = r"dollars?|bucks?|usd|美元|美金|刀(?!具|片|头|叉|架|[一-龥])|euros?|eur|欧元|pounds?|gbp|英镑|日元|yen|jpy|港币|港元|hkd"
+_ENGLISH_MONEY = (
+    r"dollars?|bucks?|usd|美元|美金|刀(?!具|片|头|叉|架|[一-龥])|euros?|eur|欧元|pounds?|gbp|英镑|日元|yen|jpy|港币|港元|hkd"
+)
 _CURRENCY_OF = (
     ("美|dollar|buck|usd|刀|\\$", "USD"), ("euro?|eur|欧|€", "EUR"), ("pound|gbp|英镑|£", "GBP"),
     ("日元|yen|jpy", "JPY"), ("港|hkd", "HKD"),
@@ -222,7 +224,9 @@ def _discount(number: str) -> Decimal | None:
 
 def _money_value(match: re.Match[str]) -> Decimal | None:
     if match["p"]:
-        chinese = re.sub("ling|yi|liang|er|san|si|wu|liu|qi|ba|jiu|shi|bai", lambda m: _PINYIN[m[0].lower()], match["p"].lower())
+        chinese = re.sub(
+            "ling|yi|liang|er|san|si|wu|liu|qi|ba|jiu|shi|bai", lambda m: _PINYIN[m[0].lower()], match["p"].lower()
+        )
         return parse_number(chinese)
     if match["d"]:
         value = parse_number(match["d"])
@@ -232,7 +236,11 @@ def _money_value(match: re.Match[str]) -> Decimal | None:
     if match["kuai"]:
         if match["b"] in ("一", "两") and not match["after"] and "钱" not in match["kuai"]:
             before, rest = match.string[: match.start()], match.string[match.end() :]
-            told = re.search(r"(?:只要|要|才|就|卖|价|仅|是|加|减|省|便宜|优惠)$", before) or not rest or rest[0] in ",。!?;,.、 了"
+            told = (
+                re.search(r"(?:只要|要|才|就|卖|价|仅|是|加|减|省|便宜|优惠)$", before)
+                or not rest
+                or rest[0] in ",。!?;,.、 了"
+            )
             if not told:
                 return None
         value = parse_number(match["b"])

@@ -17,11 +17,12 @@ from gpu_engine.chat.inbox import Verdict as Taken
 from gpu_engine.mind.answers import Answerer
 from gpu_engine.mind.body_link import BodyLink
 from gpu_engine.mind.composer import Composer
-from gpu_engine.mind.director import Director, Emit
+from gpu_engine.mind.director import Director
 from gpu_engine.mind.gate import Gate
 from gpu_engine.mind.pass_clock import PassClock
 from gpu_engine.mind.reader import Reader
 from gpu_engine.mind.retrieval import Encoder, KnowledgeIndex
+from gpu_engine.mind.studio import Emit
 from gpu_engine.mind.voice import LipsFactory, Voice
 from gpu_engine.session.spec import Knowledge, SessionSpec
 from gpu_engine.session.timeline import BodyMessage, Pass, Playhead
@@ -31,7 +32,7 @@ log = structlog.get_logger(__name__)
 COMMENT_EVENTS_PER_S = 60
 QUIET_STEP_MS = 5_000
 KEEP_AHEAD_MS = 2_000
-PREPARE_AGAIN_S = 10.0
+PREPARE_AGAIN_S = 2.0
 
 
 class Show:
@@ -107,7 +108,6 @@ class Show:
         self._reader = Reader(knowledge)
         self._gate.update(knowledge)
         self._answerer.update(knowledge, self._index(knowledge))
-        self.inbox.facts_changed()
         self.director.set_knowledge(knowledge)
 
     def _report_comment(self, event: ChatEvent, outcome: str, reason: str, turn_id: str) -> None:
@@ -197,13 +197,13 @@ class Show:
     def _prepare_ahead(self) -> None:
         """Have the speech of what comes next made while nothing else is wanted; looked at again when something moved."""
         director = self.director
-        state = (director.next_cursor, director.card_product, director.knowledge.version, len(director.latency.values))
+        state = (director.next_cursor, director.card_product, id(director.knowledge), director.busy)
         now = time.monotonic()
         if state == self._prepared and now - self._prepared_at < PREPARE_AGAIN_S:
             return
         self._prepared, self._prepared_at = state, now
-        for lang, texts in self.director.upcoming_texts().items():
-            self._voice.prepare(texts, lang)
+        for lang, text in self.director.upcoming_texts():
+            self._voice.prepare((text,), lang)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ class Turn:
     started_ns: int = 0
     task: asyncio.Task[None] | None = None
     outcome: str = "planned"
+    outdated: bool = False
+    """A fact it states has changed while it was heard."""
 
     @property
     def interrupts(self) -> bool:
@@ -85,3 +87,14 @@ class LatencyWindow:
             return -1.0
         ordered = sorted(self.values)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+@dataclass(slots=True)
+class SpeechWait:
+    """How long an answer that is not in the cache takes to its first sound, as a moving average."""
+
+    expected_ms: float = 500.0
+
+    def add(self, value_ms: float) -> None:
+        """Take one measured value in."""
+        self.expected_ms += 0.3 * (min(value_ms, 3_000.0) - self.expected_ms)

@@ -14,6 +14,10 @@ from gpu_engine.session.spec import Lang
 from gpu_engine.speech.engine import PhonemeSpan, Style
 from gpu_engine.speech.service import ClauseAudio, SpeechService
 
+PREPARED_WAITING = 3
+"""Clauses that may wait to be made ahead: more would keep what has become likelier since from its turn."""
+REMEMBERED_TEXTS = 2_048
+
 
 class Voice(Protocol):
     """Speaks written text clause by clause. Closing the iterator stops the synthesis."""
@@ -62,6 +66,7 @@ class ServiceVoice:
 
     def __init__(self, service: SpeechService, voice: session.Voice) -> None:
         self._service = service
+        self._made: set[tuple[Lang, str]] = set()
         self._styles: dict[Lang, Style] = {"zh": Style(voice.zh, voice.speed), "en": Style(voice.en, voice.speed)}
 
     async def speak(self, clip_id: str, text: str, lang: Lang, priority: int) -> AsyncIterator[ClauseAudio]:
@@ -74,5 +79,14 @@ class ServiceVoice:
             self._service.cancel(clip_id)
 
     def prepare(self, texts: Iterable[str], lang: Lang) -> None:
-        """See :class:`Voice`."""
-        self._service.presynthesise(texts, lang, self._styles[lang])
+        """See :class:`Voice`. Texts beyond the few that may wait are left out: they are asked for again."""
+        for text in texts:
+            if (lang, text) in self._made:
+                continue
+            if self._service.waiting >= PREPARED_WAITING:
+                return
+            if not self._service.presynthesise((text,), lang, self._styles[lang]):
+                if len(self._made) >= REMEMBERED_TEXTS:
+                    self._made.clear()
+                if self._service.is_cached(text, lang, self._styles[lang]):
+                    self._made.add((lang, text))

@@ -11,7 +11,7 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "en": ("{title} is {price}.", "The price of {title} is {price}.", "{title} costs {price} right now."),
     },
     "price_link": {
-        "zh": ("{title}现在是{price}，在{link}号链接。", "{title}，价格{price}，点{link}号链接就能看到。", "{link}号链接{title}，直播间价格是{price}。"),
+        "zh": ("{title}现在{price}，在{link}号链接。", "您问的{title}，价格{price}，点{link}号链接就能看到。", "{link}号链接{title}，直播间价格是{price}。"),
         "en": (
             "{title} is {price}, at link number {link}.",
             "The price of {title} is {price}. You will find it at link number {link}.",
@@ -43,8 +43,8 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "en": ("Please see the product page for the stock of {title}; I will check with the shop.",),
     },
     "attribute": {
-        "zh": ("{title}的{name}：{value}。", "关于{name}，{title}是这样的：{value}。", "{title}，{name}是{value}。"),
-        "en": ("The {name} of {title}: {value}.", "About the {name} of {title}: {value}.", "{title}, {name}: {value}."),
+        "zh": ("您问的{title}，{name}：{value}。", "关于这款{title}，{name}：{value}。"),
+        "en": ("You asked about {title}, {name}: {value}.", "Let me see, {title}, {name}: {value}."),
     },
     "attribute_too": {"zh": ("{name}：{value}。", "{name}是{value}。"), "en": ("The {name}: {value}.", "And the {name}: {value}.")},
     "points": {"zh": ("{title}的特点是：{value}。", "给您介绍一下{title}：{value}。"), "en": ("About {title}: {value}.", "What stands out about {title}: {value}.")},
@@ -75,8 +75,8 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "zh": ("您想了解哪一款？可以打商品名或者链接号。", "麻烦说一下是哪一款，打链接号就行。"),
         "en": ("Which product do you mean? Its name or link number will do.", "Tell me the product name or link number and I will look it up."),
     },
-    "shipping": {"zh": ("关于发货：{value}。", "发货这边：{value}。"), "en": ("About shipping: {value}.", "On delivery: {value}.")},
-    "after_sales": {"zh": ("关于售后：{value}。", "售后方面：{value}。"), "en": ("About after-sales service: {value}.", "On returns and service: {value}.")},
+    "shipping": {"zh": ("发货的事说一下，{value}。", "关于发货和快递，{value}。"), "en": ("About shipping and delivery: {value}.", "On shipping and delivery: {value}.")},
+    "after_sales": {"zh": ("售后的事说一下，{value}。", "关于我们的售后，{value}。"), "en": ("About after-sales service: {value}.", "On returns and service: {value}.")},
     "after_sales_trouble": {
         "zh": ("很抱歉给您带来不便，我会转给店里的客服跟进。", "抱歉让您遇到这个问题，店里的客服会跟进处理。"),
         "en": ("I am sorry about that. I will pass it on so that customer service follows up.", "Sorry for the trouble; customer service will follow up."),
@@ -128,6 +128,6 @@ PHRASES: dict[str, dict[Lang, tuple[str, ...]]] = {
         "zh": ("谢谢大家的互动，想看哪款商品告诉我。", "哈哈，谢谢捧场，商品上有问题随时问我。", "谢谢支持，我接着给大家介绍。"),
         "en": ("Thanks for chatting; tell me which product you would like to see.", "Thank you! Ask me anything about the products.", "Thanks for the kind words, let me carry on."),
     },
-    "faq": {"zh": ("{value}",), "en": ("{value}",)},
+    "faq": {"zh": ("这个我来说一下，{value}", "您问的这个问题，{value}"), "en": ("Here is what I can tell you: {value}", "Let me answer that one: {value}")},
     "safe": {"zh": ("这个问题请以商品页面为准，我会跟店里确认。",), "en": ("Please rely on the product page for that; I will check with the shop.",)},
 }  # fmt: skip
