@@ -151,8 +151,8 @@ class Supervisor:
             return
         if kind == "spoken" and child != "body":
             return
-        if kind == "state":
-            self._state = str(data.get("state", self._state))
+        if kind == "state" and data.get("state") == self._state:
+            return
         if kind == "cursor":
             self._save_cursor(data)
         self._event(kind, data)
@@ -171,6 +171,8 @@ class Supervisor:
         self._parts[child].update(part)
 
     def _event(self, kind: str, data: dict[str, Any]) -> None:
+        if kind == "state":
+            self._state = str(data.get("state", self._state))
         self._seq += 1
         event = Event(self._seq, int((time.monotonic() - self._started) * 1000), kind, data)
         self._ring.append(event)
