@@ -251,3 +251,15 @@ def test_renewals_reach_the_current_epoch_only(two_tenants: TwoTenants) -> None:
         session.refresh_from_db()
         assert before is not None
         assert (session.lease_until, session.media_s, session.state) == (later, 12.5, SessionState.ASSIGNED)
+
+
+def test_a_channel_carries_one_session_at_a_time(two_tenants: TwoTenants) -> None:
+    with scope(two_tenants.a.tenant):
+        show = make_show()
+        channel = editing.create_channel(fields={"name": "c"}, actor=ACTOR)
+        first = services.start_session(show_id=show.pk, channel_id=channel.pk, actor=ACTOR)
+        with pytest.raises(Conflict, match=f"session {first.pk} is on channel 'c'"):
+            services.start_session(show_id=show.pk, channel_id=channel.pk, actor=ACTOR)
+        services.start_session(show_id=show.pk, actor=ACTOR)
+        services.stop_session(session_id=first.pk, reason="done", actor=ACTOR)
+        services.start_session(show_id=show.pk, channel_id=channel.pk, actor=ACTOR)

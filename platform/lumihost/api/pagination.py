@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from rest_framework.pagination import CursorPagination
+from django.utils.dateparse import parse_datetime
+from rest_framework.exceptions import NotFound
+from rest_framework.pagination import Cursor, CursorPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 DEFAULT_ITEMS = 50
@@ -19,6 +22,22 @@ class CursorList(CursorPagination):
     page_size = DEFAULT_ITEMS
     page_size_query_param = "limit"
     max_page_size = MOST_ITEMS
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """The cursor of the request.
+
+        Raises:
+            NotFound: it was not made by us; its position goes into a query and must be an instant.
+        """
+        cursor = super().decode_cursor(request)
+        if cursor is not None and cursor.position is not None:
+            try:
+                known = parse_datetime(cursor.position) is not None
+            except ValueError:
+                known = False
+            if not known:
+                raise NotFound(self.invalid_cursor_message)
+        return cursor
 
     def get_paginated_response(self, data: Any) -> Response:
         """One page; ``next`` is the value to send as ``cursor``."""

@@ -73,6 +73,10 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, IntegrityError):
         log.warning("a request lost a race or broke a constraint: %s", error)
         return Problem(409, "conflict", title_of("conflict"))
+    if isinstance(error, RecursionError):
+        return Problem(400, "malformed", "the body is nested too deeply")
+    if isinstance(error, UnicodeEncodeError):
+        return Problem(400, "malformed", "the request holds half a character (a lone surrogate)")
     if isinstance(error, exceptions.APIException):
         return _of_drf(error)
     return None

@@ -18,13 +18,17 @@ from django.utils import timezone
 
 from lumihost.core import outbox
 from lumihost.core.audit import Actor, record
-from lumihost.core.problems import Conflict, Invalid, Missing
+from lumihost.core.problems import Conflict, Invalid, Missing, register
 from lumihost.knowledge.importers.products import Draft, parse_products
 from lumihost.knowledge.importers.report import FileRefused
 from lumihost.knowledge.models import Faq, Import, Product, ShopProfile
 from tenants.context import current_tenant
 
 CHANGED = "knowledge.changed"
+FULL = register("too_many_rows_kept", "数量已达上限", "No more of these")
+MAX_PRODUCTS = 10_000
+MAX_FAQ = 2_000
+"""A running host holds all of it in memory, and each change is sent to it whole."""
 
 PRODUCT_FIELDS = frozenset(
     [
@@ -111,6 +115,7 @@ def create_product(*, fields: Mapping[str, Any], actor: Actor) -> Product:
     with transaction.atomic():
         profile = shop_profile(lock=True)
         product = Product(**{"currency": current_tenant().currency, **fields})
+        _refuse_more(Product.objects.count() + 1, MAX_PRODUCTS, "products")
         _refuse_taken_sku(product)
         _refuse_backward_promotion(product)
         _store(product)
@@ -158,6 +163,11 @@ def delete_product(product_id: str, *, actor: Actor) -> None:
         _announce(profile)
 
 
+def _refuse_more(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise Conflict(f"a shop has at most {most} {what}: remove some first", code=FULL)
+
+
 def _refuse_taken_sku(product: Product) -> None:
     if Product.objects.filter(sku=product.sku).exclude(pk=product.pk).exists():
         raise Conflict(
@@ -200,6 +210,7 @@ def create_faq(*, fields: Mapping[str, Any], actor: Actor) -> Faq:
     _check_names(fields, FAQ_FIELDS, "a question")
     with transaction.atomic():
         profile = shop_profile(lock=True)
+        _refuse_more(Faq.objects.count() + 1, MAX_FAQ, "questions")
         faq = Faq(**fields)
         _check_faq(faq)
         _store(faq)
@@ -354,6 +365,7 @@ def _apply(drafts: list[Draft]) -> tuple[list[str], dict[str, dict[str, list[Any
             product.updated_at = started
             changed.append(product)
             differences[draft.sku] = difference
+    _refuse_more(len(stored) + len(new), MAX_PRODUCTS, "products")
     Product.objects.bulk_create(new, batch_size=200)
     if changed:
         names = sorted({name for difference in differences.values() for name in difference})

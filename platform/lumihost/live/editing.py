@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, QuerySet
 
 from lumihost.core import audit, crypto
 from lumihost.core.audit import Actor
@@ -17,6 +17,11 @@ from lumihost.live.spec import stream_key_place
 from tenants.base import TenantModel
 
 IN_USE = register("in_use", "正在使用中", "In use")
+FULL = register("too_many_rows_kept", "数量已达上限", "No more of these")
+MAX_CHANNELS = 200
+MAX_PER_CHANNEL = 20
+"""Destinations, and comment sources: each is a process or a socket of the engine."""
+MAX_SHOWS = 1000
 _SECRET = "stream_key"
 
 Row = TypeVar("Row", bound=TenantModel)
@@ -25,6 +30,7 @@ Row = TypeVar("Row", bound=TenantModel)
 @transaction.atomic
 def create_channel(*, fields: Mapping[str, Any], actor: Actor) -> Channel:
     """Add a channel."""
+    _refuse_more(Channel.objects.all(), MAX_CHANNELS, "channels")
     return _create(Channel(**fields), "channel", fields, actor)
 
 
@@ -53,6 +59,7 @@ def create_destination(*, channel_id: str, fields: Mapping[str, Any], actor: Act
     plain = dict(fields)
     key = plain.pop(_SECRET, "")
     destination = Destination(channel=_locked(Channel, channel_id), **plain)
+    _refuse_more(Destination.objects.filter(channel_id=channel_id), MAX_PER_CHANNEL, "destinations of the channel")
     destination.tenant_id = destination.channel.tenant_id
     _put_key(destination, key)
     return _create(destination, "destination", {**plain, "has_stream_key": bool(key)}, actor)
@@ -77,7 +84,9 @@ def delete_destination(pk: str, *, channel_id: str, actor: Actor) -> None:
 @transaction.atomic
 def create_source(*, channel_id: str, fields: Mapping[str, Any], actor: Actor) -> CommentSource:
     """Add a comment source."""
-    return _create(CommentSource(channel=_locked(Channel, channel_id), **fields), "source", fields, actor)
+    source = CommentSource(channel=_locked(Channel, channel_id), **fields)
+    _refuse_more(CommentSource.objects.filter(channel_id=channel_id), MAX_PER_CHANNEL, "comment sources of the channel")
+    return _create(source, "source", fields, actor)
 
 
 @transaction.atomic
@@ -95,6 +104,7 @@ def delete_source(pk: str, *, channel_id: str, actor: Actor) -> None:
 @transaction.atomic
 def create_show(*, fields: Mapping[str, Any], actor: Actor) -> Show:
     """Add a show."""
+    _refuse_more(Show.objects.all(), MAX_SHOWS, "shows")
     return _create(Show(**fields), "show", {"title": fields.get("title")}, actor)
 
 
@@ -117,6 +127,11 @@ def delete_show(pk: str, *, actor: Actor) -> None:
             _delete(show, "show", actor)
     except ProtectedError as error:
         raise Conflict(f"show '{show.title}' has been on the air; its sessions are kept, so it is too", code=IN_USE) from error
+
+
+def _refuse_more(rows: QuerySet[Any], most: int, what: str) -> None:
+    if rows.count() >= most:
+        raise Conflict(f"there are {most} {what} already: remove one first", code=FULL)
 
 
 def _put_key(destination: Destination, key: str) -> None:

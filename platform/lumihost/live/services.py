@@ -28,6 +28,7 @@ NOT_LIVE = register("session_over", "直播已结束", "The session is over")
 SHOW_EMPTY = register("show_empty", "节目没有内容", "The show has no lines")
 NO_TARIFF = register("no_tariff", "该币种没有价格", "No price for this currency")
 TOO_MANY = register("too_many_sessions", "同时直播的场次已达上限", "Too many sessions at once")
+CHANNEL_BUSY = register("channel_busy", "该频道正在直播", "The channel is on the air")
 MAX_OPEN_SESSIONS = 20
 
 
@@ -46,7 +47,7 @@ def start_session(
 
     Raises:
         Missing: no such show or channel. Invalid: the show says nothing, or nothing is charged in the tenant's currency.
-        Conflict: too many sessions of the tenant are open.
+        Conflict: too many sessions of the tenant are open, or one of them is on the channel: two hosts would push to one key.
     """
     show = Show.objects.filter(pk=show_id).first()
     if show is None:
@@ -66,6 +67,12 @@ def start_session(
     type(show.tenant).objects.select_for_update().get(pk=show.tenant_id)
     if LiveSession.objects.exclude(state__in=state.FINAL).count() >= MAX_OPEN_SESSIONS:
         raise Conflict(f"{MAX_OPEN_SESSIONS} sessions are open already: stop one first", code=TOO_MANY)
+    if channel is not None:
+        holder = LiveSession.objects.filter(channel=channel).exclude(state__in=state.FINAL).first()
+        if holder is not None:
+            raise Conflict(
+                f"session {holder.pk} is on channel '{channel.name}': stop it first", code=CHANNEL_BUSY, pointer="/channel"
+            )
     now = clock.now()
     session: LiveSession = LiveSession.objects.create(
         show=show, channel=channel, record=record, requested_by=actor.label, requested_at=now, state_at=now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
@@ -58,7 +58,9 @@ def _instant(request: Request, name: str) -> datetime | None:
         return None
     try:
         value = parse_datetime(text)
-    except ValueError:
+        if value is not None and value.tzinfo is not None:
+            value = value.astimezone(UTC)
+    except (ValueError, OverflowError):
         value = None
     if value is None or value.tzinfo is None:
         raise Invalid(f"{name} is an instant with a zone, e.g. 2026-12-01T00:00:00Z", pointer=f"/{name}")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePath
+from xml.parsers import expat
 
 import openpyxl
 from openpyxl import Workbook
 from openpyxl.cell import Cell as SheetCell
+from openpyxl.utils.cell import range_boundaries
 from openpyxl.worksheet.worksheet import Worksheet
 
 from lumihost.knowledge.importers.report import FileRefused
@@ -25,6 +29,8 @@ MAX_UNPACKED_BYTES = 32 * 1024 * 1024
 HEADER_WITHIN_ROWS = 10
 MAX_SHEET_ROWS = 100_000
 """Blank rows between records count here and not as records."""
+MAX_SPREAD_CELLS = 400_000
+"""Cells that merged blocks and links may cover: openpyxl makes each of them, and one entry of 30 bytes can name 17 billion."""
 DELIMITERS = (",", "\t", ";")
 OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -166,16 +172,21 @@ def _workbook_rows(content: bytes, max_rows: int) -> list[Row]:
     if last_column > MAX_COLUMNS:
         raise FileRefused("too_many_columns", hint_zh=f"最多 {MAX_COLUMNS} 列", hint_en=f"at most {MAX_COLUMNS}")
     merged = _merged_sources(sheet)
+    numbers = sorted({number for number, _ in sheet._cells} | {number for number, _ in merged})
     # What was typed is read first; the saved values of formulas need a second reading, which most files are spared.
     saved: Worksheet | None = None
     rows: list[Row] = []
     last_row = max([last_row, *(block.max_row for block in sheet.merged_cells.ranges if block.min_row <= last_row)])
-    for cells in sheet.iter_rows(max_row=min(last_row, MAX_SHEET_ROWS), max_col=last_column):
-        number = cells[0].row
+    # Not iter_rows: it makes every cell it passes, 40 million for a lone value in the far corner.
+    for number in numbers:
+        if number > min(last_row, MAX_SHEET_ROWS):
+            break
         filled: list[Cell] = []
-        for cell in cells:
-            source = merged.get((number, cell.column), cell)
-            if source.data_type == "f":
+        for column in range(1, last_column + 1):
+            source = merged.get((number, column)) or sheet._cells.get((number, column))
+            if source is None:
+                filled.append(None)
+            elif source.data_type == "f":
                 saved = saved or _open(content, data_only=True)[sheet.title]
                 filled.append(_formula(source, saved.cell(source.row, source.column)))
             else:
@@ -192,10 +203,34 @@ def _refuse_bomb(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
-    except zipfile.BadZipFile:
+            if unpacked > MAX_UNPACKED_BYTES:
+                raise FileRefused("too_large")
+            spread = sum(_spread_cells(archive.read(entry)) for entry in archive.infolist())
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
         raise FileRefused("not_a_spreadsheet") from None
-    if unpacked > MAX_UNPACKED_BYTES:
+    if spread > MAX_SPREAD_CELLS:
         raise FileRefused("too_large")
+
+
+def _spread_cells(part: bytes) -> int:
+    """How many cells the merged blocks and links of one part of the archive cover."""
+    if not any(name in part for name in (b"mergeCell", b"hyperlink")) and b"\x00" not in part[:4]:
+        return 0
+    covered = 0
+
+    def started(name: str, attributes: dict[str, str]) -> None:
+        nonlocal covered
+        if name.rpartition(":")[2] in ("mergeCell", "hyperlink"):
+            with contextlib.suppress(ValueError, TypeError):
+                left, top, right, bottom = range_boundaries(attributes.get("ref", ""))
+                covered += (right - left + 1) * (bottom - top + 1)
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = started
+    # What is no XML (a picture) is none of our business here; openpyxl refuses what it cannot read.
+    with contextlib.suppress(expat.ExpatError):
+        parser.Parse(part, True)
+    return covered
 
 
 def _open(content: bytes, *, data_only: bool) -> Workbook:
