@@ -30,6 +30,8 @@ PRESYNTHESIS = 0
 """Priority below every live one."""
 URGENT = 30
 """From this priority on a viewer waits for the sound."""
+SLOW_REAL_TIME_FACTOR = 0.8
+"""Wall time of a window over its sound, smoothed; above it a clause is handed over whole: better late than with holes."""
 _AHEAD = 3
 """Clauses of one turn that may be in work or waiting beyond the one being consumed."""
 
@@ -128,6 +130,7 @@ class SpeechService:
         self._on_fault = on_fault
         self._max_waiting = max_waiting
         self.stats = SpeechStats()
+        self.real_time_factor = 0.0
         self._lock = threading.Condition()
         self._heap: list[tuple[int, int, _Job]] = []
         self._order = itertools.count()
@@ -323,6 +326,9 @@ class SpeechService:
                     job, SpeechFault(job.turn_id, job.clause.text, "the engine ended the clause without its last piece")
                 )
             return False
+        if chunk.pcm.size:
+            factor = (now - started) * 48_000 / chunk.pcm.size
+            self.real_time_factor += 0.2 * (factor - self.real_time_factor)
         if not job.got and job.priority > PRESYNTHESIS:
             self.stats.first_audio_ms = (now - job.asked_at) * 1000
         job.got.append(chunk)
@@ -403,13 +409,14 @@ class _Spoken:
                 number, clause.text, found.pcm, found.phonemes, 0.0, True, True, clause.pause_ms, True, clause.start
             )
             return
-        assert self._queue is not None
         samples = 0
         first = True
         finished = False
+        whole = self._service.real_time_factor > SLOW_REAL_TIME_FACTOR
+        held: list[SpeechChunk] = []
         try:
             while not finished:
-                item = await self._queue.get()
+                item = await self._next()
                 if item is None or self.cancelled:
                     return
                 if isinstance(item, SpeechFault):
@@ -417,28 +424,44 @@ class _Spoken:
                     self._service._report(item)
                     if not first:
                         # What has been heard of the clause is closed properly.
-                        silence = np.zeros(0, dtype=np.int16)
-                        yield ClauseAudio(
-                            number, clause.text, silence, (), samples / 48, False, True, clause.pause_ms, False, clause.start
-                        )
+                        yield self._piece(number, SpeechChunk(np.zeros(0, dtype=np.int16), last=True), samples, first=False)
                     return
                 finished = item.last
+                if whole:
+                    held.append(item)
+                    if not finished:
+                        continue
+                    item = _joined(held)
                 if first and finished and not item.pcm.size:
                     return
-                yield ClauseAudio(
-                    number,
-                    clause.text,
-                    item.pcm,
-                    item.phonemes,
-                    samples / 48,
-                    first,
-                    finished,
-                    clause.pause_ms if finished else 0,
-                    False,
-                    clause.start,
-                )
+                yield self._piece(number, item, samples, first=first)
                 samples += item.pcm.size
                 first = False
         finally:
             if not finished:
                 self.abandon()
+
+    async def _next(self) -> SpeechChunk | SpeechFault | None:
+        assert self._queue is not None
+        return await self._queue.get()
+
+    def _piece(self, number: int, chunk: SpeechChunk, samples_before: int, *, first: bool) -> ClauseAudio:
+        clause = self._clause
+        pause_ms = clause.pause_ms if chunk.last else 0
+        return ClauseAudio(
+            number,
+            clause.text,
+            chunk.pcm,
+            chunk.phonemes,
+            samples_before / 48,
+            first,
+            chunk.last,
+            pause_ms,
+            False,
+            clause.start,
+        )
+
+
+def _joined(chunks: list[SpeechChunk]) -> SpeechChunk:
+    phonemes = tuple(span for chunk in chunks for span in chunk.phonemes)
+    return SpeechChunk(np.concatenate([chunk.pcm for chunk in chunks]), phonemes, last=True)

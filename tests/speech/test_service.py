@@ -203,3 +203,12 @@ async def test_what_was_made_in_haste_is_made_well_for_the_cache_afterwards(tmp_
 
     assert engine.urgent == [True, False]
     assert all(piece.cached for piece in again)
+
+
+async def test_on_a_slow_machine_a_clause_comes_whole_instead_of_with_holes() -> None:
+    async with SpeechService(FakeSpeechEngine()) as service:
+        service.real_time_factor = 3.0
+        pieces = await collect(service, "t1", "这一句话正好有十二个字。", priority=30)
+
+    assert [(p.first, p.last, p.offset_ms, p.pcm.size) for p in pieces] == [(True, True, 0.0, 48 * 600)]
+    assert len(pieces[0].phonemes) == 11
