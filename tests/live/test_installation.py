@@ -95,7 +95,7 @@ class Installation:
 
     def run(self, name: str) -> None:
         arguments = {
-            "web": ["daphne", "-b", "127.0.0.1", "-p", str(self.port), "lumihost.config.asgi:application"],
+            "web": ["lumihost.web.daphne_server", "-b", "127.0.0.1", "-p", str(self.port), "lumihost.config.asgi:application"],
             "reconciler": ["django", "reconcile"],
             "agent": ["workers.node", "--url", f"http://127.0.0.1:{self.port}", "--node-id", "local",
                       "--token-file", str(self.var / "secrets/node_token"), "--root", str(self.var / "node")],

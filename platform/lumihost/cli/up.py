@@ -158,7 +158,7 @@ def plans(place: Place, *, sessions: int) -> list[ChildPlan]:
     return [
         ChildPlan(
             "web",
-            (python, "-m", "daphne", "-b", place.host, "-p", str(place.port), "--ping-interval", "10", "--ping-timeout", "20",
+            (python, "-m", "lumihost.web.daphne_server", "-b", place.host, "-p", str(place.port), "--ping-interval", "10", "--ping-timeout", "20",
              "--access-log", str(place.logs / "access.log"), "--no-server-name", "lumihost.config.asgi:application"),
             "green", web_is_healthy,
         ),
