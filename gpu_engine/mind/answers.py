@@ -15,10 +15,10 @@ from typing import Literal
 
 from gpu_engine.mind import lexicon
 from gpu_engine.mind.attributes import attribute_name, resolve_attribute
-from gpu_engine.mind.catalogue import tokens
 from gpu_engine.mind.facts import list_price_fact, price_fact, promotion_in_force, short_title, stock_fact
 from gpu_engine.mind.intent import Intent, Understanding, find_attributes
 from gpu_engine.mind.lines import Wordings
+from gpu_engine.mind.recommend import Recommender
 from gpu_engine.mind.retrieval import KnowledgeIndex, Match
 from gpu_engine.mind.wordings import PHRASES
 from gpu_engine.session.spec import Knowledge, Lang, Product, Text
@@ -92,6 +92,7 @@ class Answerer:
         """Answer from these facts from now on."""
         self._knowledge = knowledge
         self._index = index
+        self._recommender = Recommender(knowledge)
 
     def safe_line(self, lang: Lang) -> str:
         """What is said instead of an answer the gate refused."""
@@ -323,24 +324,11 @@ class Answerer:
             draft.say("recommend_plain", title=draft.title(chosen), price=price)
 
     def _suits(self, asked: Understanding, products: tuple[Product, ...]) -> Product | None:
-        """The product in stock that fits the wish best by kind, category or description; without any sign the card's."""
-        wish = set(tokens(asked.rest))
-        best: tuple[float, str] = (0.0, "")
-        for product in self._knowledge.products:
-            if product.stock == 0:
-                continue
-            names = [product.title.zh, *product.aliases]
-            heads = {n[-1] for n in names if n and not n.isascii()}
-            score = 1.5 * any(h in asked.rest for h in heads)
-            score += 1.0 * bool(wish & set(tokens(product.category)))
-            matches = self._index.search(asked.text, product_id=product.id, kinds=("selling_point", "attr"), limit=1)
-            score += next((m.lexical for m in matches if m.card.product_id == product.id), 0.0)
-            best = max(best, (score, product.id))
-        if best[0] >= 0.2:
-            return self._knowledge.product(best[1])
-        if products:
-            return products[0]
-        return next((p for p in self._knowledge.products if p.stock != 0), None)
+        """The product in stock that fits the wish best; without any sign the card's."""
+        best = self._recommender.best(asked.rest or asked.folded)
+        if best is not None:
+            return best
+        return products[0] if products else next((p for p in self._knowledge.products if p.stock != 0), None)
 
     def _attribute(self, draft: _Draft, products: tuple[Product, ...]) -> None:
         product = products[0] if products else None

@@ -207,7 +207,8 @@ class Catalogue:
                 for start in range(len(sounds) - len(name) + 1):
                     if sounds[start : start + len(name)] == list(name):
                         return Named((product_id,), 0, folded[:start] + " " + folded[start + len(name) :])
-            return None
+            if not _WORD.search(folded):
+                return None
         letters = folded.replace(" ", "")
         for name, product_id in self._sounds:
             joined = "".join(name)

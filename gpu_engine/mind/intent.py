@@ -98,7 +98,7 @@ _INJECTION = _any(
     r"(?:跟|照|学)(?:着)?我(?:念|说|读|喊)", r"(?:主播|你)?(?:说|念|喊|读)一(?:句|遍|百声|下)[\"“「『'：:]", r"主播(?:说|念|喊|读)(?:一)?(?:句|遍|声)", r"重复(?:一遍|以下|上面|我|这句)",
     r"(?:你)?(?:现在|从现在起|接下来)?(?:你)?(?:是|扮演|假装(?:你)?是?)(?:一只|一个|我的)?(?:猫娘|女仆|奶奶|小狗)", r"喵一?百?声|学(?:猫|狗)叫", r"角色扮演|扮演", r"(?:用户|有人|别人|观众)问.{0,12}(?:都|就|请)?(?:你)?(?:回答|说|答)",
     r"以后(?:都)?(?:回答|说|报)", r"(?:价格|价钱|售价)(?:改成|改为|设为|变成|调成)", r"把.{0,12}(?:改成|改为|设为|调到)\d", r"解码|base64|执行(?:以下|代码|命令)", r"念出|读出来|输出(?:你|系统|全部|以下)|打印",
-    r"全场[一二两三四五\d.]+折|库存(?:还有|改为|是)\d{4,}", r"说(?:这个)?(?:只要|只卖|免费)|(?:全场|所有)(?:都)?(?:免费|[一二两三\d]折)(?:了|吧)?$", r"手机号.{0,6}(?:念|说|报|是多少)|(?:念|说|报).{0,10}(?:手机号|电话号码|地址)",
+    r"全场[一二两三四五\d.]+折|库存(?:还有|改为|是)\d{3,}(?!.*[吗?？])", r"说(?:这个)?(?:只要|只卖|免费)|(?:全场|所有)(?:都)?(?:免费|[一二两三\d]折)(?:了|吧)?$", r"手机号.{0,6}(?:念|说|报|是多少)|(?:念|说|报).{0,10}(?:手机号|电话号码|地址)",
     r"ignore (?:all |any |the |your |my )*(?:previous|prior|above|earlier|instructions|rules)", r"disregard (?:all|the|your|previous)", r"forget (?:everything|all|your|previous)",
     r"system prompt|developer mode|jailbreak|\bdan mode\b|prompt injection", r"repeat (?:everything|after me|the (?:text|words)|all)", r"you are now|pretend (?:to be|you)|act as|roleplay|role[- ]play",
     r"(?:say|read|print|output|reveal|show me) (?:your |the |out |aloud )*(?:instructions|prompt|system|config|password|secret|api key|following)", r"(?:set|change) the price", r"say (?:that )?(?:it|this|everything)(?:'s| is) (?:free|only)|say [\"“']",
@@ -111,7 +111,7 @@ _ABUSE = _any(
 )
 _SPAM = _any(
     r"(?:加|➕|\+)\s*(?:我)?\s*(?:v|微|薇|卫星|vx|wx|qq|q群|群|好友)",
-    r"(?:私聊|私信)(?:我|领)|代刷|刷粉|涨粉|互粉|互关|兼职|日赚|日结|月入|稳赚|博彩|彩票|贷款|办证|棋牌|下注|返利群|免费领|点击(?:领取|链接领)|扫码|来我直播间|去.{0,6}直播间|关注我",
+    r"(?:私聊|私信)(?:我|领)|代刷|刷粉|涨粉|互粉|互关|兼职|日赚|日结|月入|稳赚|博彩|彩票|贷款|办证|棋牌|下注|返利群|免费领|点击(?:领取|链接领)|扫码|来我直播间|(?:隔壁|别家|其他|别的).{0,8}(?:直播间|主播).{0,8}(?:便宜|优惠|快去|更)|去.{0,6}直播间|关注我",
     r"https?://|www\.|\.(?:com|cn|net|top|xyz|ru)\b|t\.me/",
     r"(?:follow|sub(?:scribe)? to|check out|visit) my|free (?:followers|money|crypto|iphone)|earn \$?\d+|work from home|bitcoin|crypto|casino|telegram|whats ?app me|dm me|onlyfans|click (?:here|the link)",
     r"^[bcdfghjklmnpqrstvwxz]{8,}$",
@@ -123,11 +123,11 @@ _IDENTITY = _any(
     r"are you (?:a |an )?(?:real|human|ai|robot|bot|machine|person|virtual|fake|digital|recorded|alive|live)|real (?:person|human)|(?:is this|is it|is she|is he) (?:a |an )?(?:ai|bot|robot|real|recorded|recording|human|digital)|who are you|what are you\b|your name|am i talking to|is the host (?:real|ai|human|a )",
 )
 _COMPLAINT = _any(
-    r"没人回|不回复|联系不上|一直不|太慢了|等了.{0,4}(?:天|周|久)|跟描述不|和描述不|与描述不|描述不符|跟图片不|和图片不|不一样|起球了|掉毛|气死|无语|什么破|破东西|太烂|烂货|生气|投诉|差评|骗人|骗子|假货|上当|坑人|坑爹|太差|质量(?:太|好|真|很)?差|不好用|难用|生锈|(?:用|买|穿)了?.{0,5}就(?:坏|裂|断|掉|漏|破|不)|根本(?:不|没)|一点(?:都|也)不|垃圾|失望|举报|态度(?:差|不好)|没人(?:理|管|处理)|不处理|不给退|虚假宣传|货不对板|货不对版|色差(?:太|很)大|再也不|后悔买|后悔了|黑店|无良|被骗|维权|12315|没用完就",
+    r"不理(?:人|我|睬)|爱[答搭]不理|半天(?:不|没)(?:回|理)|没人回|不回复|联系不上|一直不|太慢了|等了.{0,4}(?:天|周|久)|跟描述不|和描述不|与描述不|描述不符|跟图片不|和图片不|不一样|起球了|掉毛|气死|无语|什么破|破东西|太烂|烂货|生气|投诉|差评|骗人|骗子|假货|上当|坑人|坑爹|太差|质量(?:太|好|真|很)?差|不好用|难用|生锈|(?:用|买|穿)了?.{0,5}就(?:坏|裂|断|掉|漏|破|不)|根本(?:不|没)|一点(?:都|也)不|垃圾|失望|举报|态度(?:差|不好)|没人(?:理|管|处理)|不处理|不给退|虚假宣传|货不对板|货不对版|色差(?:太|很)大|再也不|后悔买|后悔了|黑店|无良|被骗|维权|12315|没用完就",
     r"not happy|unhappy|upset|angry|annoy\w*|ripped off|useless|junk\b|cheaply made|fell apart|nobody (?:replies|answers|responds)|no (?:one|reply|response)|still waiting|ignored me|scam\w*|fraud|rip[- ]?off|terrible|awful|worst|horrible|disappoint\w*|fake (?:product|goods|one)|complain\w*|never (?:buy|again|ordering)|bad (?:quality|service|experience)|poor quality|waste of money|report (?:you|this)|false advertising|misleading|lied|cheated|unacceptable|ridiculous|garbage|trash",
 )
 _AFTER_SALES = _any(
-    r"退货|退款|不合身|大了|小了|买小了|买大了|太大|太小|后悔|不满意|七天|几天能退|多久能退|退换货|退吗|能退|可退|退换|换货|能退|可以退|可退|包退|包换|能换|可以换|怎么退|怎么换|退了|退钱|退回|七天|7天|无理由|售后|坏了|坏的|破了|破损|碎了|漏了|漏水|漏液|少发|发错|少了|缺件|有问题怎么|质量问题|不合适(?:怎么|能|可以)|不满意|用不了|不能用|开不了机|不亮|不工作|没反应|瑕疵|划痕|裂了|裂开|断了|掉了|不想要|不喜欢|买错|拍错|反悔|取消订单|能不能退|换吗|退吗|拆了|拆封|开封|补发|赔|开线|脱线|发票|"
+    r"差价|保价|价保|价格保护|买贵|收到.{0,8}(?:碎|坏|破|裂|漏|瘪|脏|缺)|退货|退款|不合身|大了|小了|买小了|买大了|太大|太小|后悔|不满意|七天|几天能退|多久能退|退换货|退吗|能退|可退|退换|换货|能退|可以退|可退|包退|包换|能换|可以换|怎么退|怎么换|退了|退钱|退回|七天|7天|无理由|售后|坏了|坏的|破了|破损|碎了|漏了|漏水|漏液|少发|发错|少了|缺件|有问题怎么|质量问题|不合适(?:怎么|能|可以)|不满意|用不了|不能用|开不了机|不亮|不工作|没反应|瑕疵|划痕|裂了|裂开|断了|掉了|不想要|不喜欢|买错|拍错|反悔|取消订单|能不能退|换吗|退吗|拆了|拆封|开封|补发|赔|开线|脱线|发票|"
     r"订单.{0,6}(?:查|呢|没|不|状态)|查(?:一下)?(?:我的)?(?:订单|物流|快递)|怎么还没(?:到|发)|还没(?:收到|发货|到货|到呢|到啊)|没收到|几天了|物流(?:不动|没更新|停)|催(?:一下|发货|单)|客服",
     r"\breturns?\b|returned|returning|refund\w*|exchange[ds]?\b|after[- ]sales|broken|broke|damaged|defect\w*|doesn'?t work|not working|stopped working|missing (?:part|item|piece)|wrong (?:item|size|colou?r|product|one)|leak(?:s|ing|ed)\b|cracked|haven'?t (?:received|arrived)|not (?:arrived|received)|hasn'?t (?:arrived|shipped|come)|never (?:arrived|received|came)|where(?:'s| is) my (?:order|package|parcel|item)|my order|track(?:ing)?\b|customer service|replacement|faulty|money back|send (?:it|this) back|don'?t like it|invoice|repair",
 )
@@ -136,13 +136,15 @@ _COMPARE = _any(
     r"difference|differ\b|compare[ds]?|comparison|\bversus\b|\bvs\.?\b|which (?:one |of (?:them|these|the two) )?(?:is|are|would|should)|better than|or the\b.{0,30}\bbetter|cheaper than|which (?:is )?(?:cheaper|better|bigger|lighter)|between .{2,40} and ",
 )
 _PROMOTION = _any(
-    r"优惠|活动|打折|折扣|几折|满减|券|红包|赠品|送什么|有送|送不送|有没有送|赠送|买.{1,3}送|秒杀|福利|促销|能便宜|便宜点|便宜些|便宜吗|再便宜|少点|砍价|讲价|还价|最低(?:多少|价)|送点|送的|附赠|有赠|好处|力度|能减|减多少|省多少|羊毛|半价|搞活|叠加|满\d|双十一|双11|618|满多少|拼团|团购|会员价|立减|返现|补贴",
+    r"(?:还|会|另外)送(?!货|到|人|礼|过|给)|优惠|活动|打折|折扣|几折|满减|券|红包|赠品|送什么|有送|送不送|有没有送|赠送|买.{1,3}送|秒杀|福利|促销|能便宜|便宜点|便宜些|便宜吗|再便宜|少点|砍价|讲价|还价|最低(?:多少|价)|送点|送的|附赠|有赠|好处|力度|能减|减多少|省多少|羊毛|半价|搞活|叠加|满\d|双十一|双11|618|满多少|拼团|团购|会员价|立减|返现|补贴",
     r"any (?:\w+ )?(?:deal|promo|offer|special)s?|knock .{0,8}off|on offer|discount\w*|coupons?|promo\w*|\bsale\b|\bdeals?\b|special offer|\boffers?\b|any off\b|% off|percent off|cheaper|lower (?:the )?price|bargain|free gift|gift with|any gifts?\b|freebies?|bundle|buy (?:one|two|1|2)|voucher|black friday|best price|price (?:drop|reduction)|on sale",
 )
 _PRICE = _any(
+    r"(?:几|多少)个?(?:大洋|子儿|铜板|毛爷爷|票子|软妹币|人民币|rmb|刀)|啥价|什么价|(?:咋|怎么|啥)(?:个)?(?:卖|算)(?:的|法)?|怎么(?:个)?价|(?:卖|值|花|收|要|得|掏|付)(?:个)?(?:(?:多少|几)(?:钱|块|元|大洋)|多少$|啥价)|几(?:十|百|千)?(?:块|元)|多少(?:能|可以)?(?:拿|带走|入|出)|价(?:呢|钱呢|位呢|多|咋样|如何)|(?:报|说|来|给)(?:个|下|一下)价|贵(?:不|么|嘛|吗)|多贵|什么价位|"
     r"多少钱|多钱|价格|价钱|什么价|啥价|价位|怎么卖|卖多少|售价|几块|几元|多少元|多少块|多少一(?:个|件|瓶|盒|支|套|双|条|台|只|包|斤|箱|袋|片|张|把|份|杯)|一(?:个|件|瓶|盒|支|套|双|条|台|只|包|箱|袋|片|张|把|份|杯)多少|报价|报个价|报下价|到手|几钱|几个钱|"
     r"贵不贵|贵吗|很贵|太贵|原价|标价|划线价|现价|多少￥|多少¥|何价|dsq|怎么个价|(?:花|要|得|卖|收)多少$|多少(?:拿下|可以拿|能拿|到手)|价多少|几位数|开价|多少米|(?<!\d)\d{2,5}(?:\.\d{1,2})?(?:元|块)?(?:吗|对吗|是吗|对不对|没错吧)[?？]*$",
     r"how much(?! (?:\w+ ){0,3}(?:does (?:it|this|that) )?(?:hold|weigh|fit|power|ram|storage|battery|water|is in|is left|are left|stock)s?)|\bprices?\b|\bpriced\b|\bpricing\b|\bcosts?\b|what do you charge|expensive|how many (?:dollars|yuan|bucks|rmb)|\bhm\b|going for|what does (?:it|this|that|the .{1,30}) go for|"
+    r"(?:does|do|would|will|did|is) (?:it|this|that|these|those|they|the .{1,40}?) (?:go|going|sell|retail|run)(?:ing)?\b.{0,6}(?: for|$)|how much .{1,40}(?:go for|sell for|run me|retail)|what(?:'s| is| are) .{0,40}(?:worth|selling for|going for)|asking (?:for|price)|how (?:pricey|expensive|dear|cheap)|\bpricey\b|run me\b|what(?:'s| is) the (?:going )?(?:rate|tag|total|figure|cost)|how many (?:rmb|kuai|bucks|quid)|need to pay|gonna cost|"
     r"the damage|set me back|price tag|going rate|for how much|what (?:do|would|will) i pay|how (?:mch|mutch|muc)\b|\bhw much\b",
 )
 _PRICE_WORDS = _any(
@@ -161,7 +163,9 @@ _SHIPPING = _any(
     r"how (?:long|soon|fast|quick\w*) (?:till|until|before|for it|to get)|get (?:it|here) by|by (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next week|christmas)|which carrier|shipp\w*|\bship\b|ships|deliver\w*|arriv\w*|postage|courier|express|freight|when will (?:it|i|my)|how (?:long|many days|fast|soon).{0,24}(?:arrive|take|get|deliver|ship|come|reach|receive)|overseas|international|dispatch\w*|send (?:it )?to|customs|same[- ]day|next[- ]day|pick ?up|p\.?o\.? box",
 )
 _RECOMMEND = _any(
+    r"安利|求种草|送(?:什么|啥|哪)|送人|礼物|预算|(?:块|元|百|十)(?:钱)?(?:以内|以下|之内)|(?:给|帮).{1,6}(?:挑|选|带)(?:个|一|点|件|款|哪|啥|什么)|(?:用|买|选|挑|拍)(?:哪|什么|啥)(?:个|款|种|好|比较)?(?:好|合适)?$|有(?:没有|什么|啥).{1,8}(?:用的|穿的|喝的|吃的|的(?:东西|商品|产品|款)?)(?:吗|呢|么)?[?？]*$|"
     r"推荐|哪个(?:适合|合适)|哪款(?:适合|合适)|选什么|买什么|送(?:什么|啥)好|送(?:女朋友|男朋友|妈妈|爸爸|老人|长辈|朋友|同事|领导|孩子|老师|客户|对象|婆婆)|有什么(?:适合|好物|好用|好吃)|适合.{1,10}的(?:有|吗)|有没有适合|有什么推荐|给.{1,6}买|爆款|卖得好|热门|主打|都有什么|有哪些(?:商品|产品|东西|款)|卖什么|卖啥|卖的什么|有什么卖|有什么产品|有什么商品|想买个|想买一",
+    r"\bgifts?\b(?![- ]?(?:wrap|bag|box|card))|\bpresents?\b|(?:something|anything) (?:for|to|under|below|nice|good|useful|warm|cheap|that|i can)|(?:under|below|less than|within|up to) \W?\d+ ?(?:yuan|rmb|bucks|dollars)?\W*$|\bbudget\b|what(?:'s| is| would be)? (?:good|best|nice|suitable|right) for|which .{1,24}(?:suits?|for (?:my|a|an)) |"
     r"recommend\w*|suggest\w*|which (?:one|product) (?:should|would|do you)|what should i (?:buy|get)|best ?sellers?|gift (?:for|idea)|for my (?:mom|mum|mother|dad|father|wife|husband|girlfriend|boyfriend|friend|kids?|son|daughter|grandm\w+|grandpa|parents|boss)|something for|gifts?\b.{0,20}(?:for|idea)|(?:as|for) a gift|what (?:do|are) you (?:sell|selling)|what (?:products|items|else) do you|popular|looking for (?:a|an|some)|good for (?:a )?gift|any ideas",
 )
 _GREETING = _any(

@@ -21,6 +21,7 @@ PINYIN: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 HOMOPHONES: tuple[tuple[str, str], ...] = (
+    ("💰|💵|💴|🪙", "钱"),
     ("多少米|多少银子|多少刀|多少软妹币|几米一|多钱|多少q|多少铜板|多小钱|多少前|多少线|夺少钱|几多钱|多少饯", "多少钱"),
     ("肿么|咋个|怎莫|怎末|咋|怎麽", "怎么"),
     ("神马|什莫|什末|啥子|嘛|啥", "什么"),
@@ -57,8 +58,8 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
         r"keeps? (?:\w+ ){0,2}(?:hot|warm|cold)|insulat\w*|stays? (?:hot|warm|cold)",
     ),
     "material": (
-        r"材质|面料|料子|布料|材料|用料|什么做|做的什么|什么皮|什么棉|什么布|什么木|纯棉|真皮|真丝|不锈钢|陶瓷|实木|含棉|羊毛|塑料的|硅胶|玻璃的|内胆|什么钢|棉的|麻的|丝的|蚕丝|亚麻|化纤|涤纶|聚酯|乳胶含量|什么绒|绒的|竹的|料",
-        r"materials?|fabrics?|made (?:of|from|out of|with)|what(?:'s| is) it made|leather|cotton|steel|ceramic|silk|wool|lining|filling",
+        r"几支|多少支|支数|材质|面料|料子|布料|材料|用料|什么做|做的什么|什么皮|什么棉|什么布|什么木|纯棉|真皮|真丝|不锈钢|陶瓷|实木|含棉|羊毛|塑料的|硅胶|玻璃的|内胆|什么钢|棉的|麻的|丝的|蚕丝|亚麻|化纤|涤纶|聚酯|乳胶含量|什么绒|绒的|竹的|料",
+        r"thread count|materials?|fabrics?|made (?:of|from|out of|with)|what(?:'s| is) it made|leather|cotton|steel|ceramic|silk|wool|lining|filling",
     ),
     "fill": (r"填充|充绒|含绒|绒量|什么绒|里面是什么|鸭绒|鹅绒", r"fill\w*|down content|stuffed|inside the"),
     "ingredients": (

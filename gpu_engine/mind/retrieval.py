@@ -7,10 +7,14 @@ computed in a background thread and kept on disk by content; until they are ther
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
+import os
 import threading
+import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +24,7 @@ import structlog
 from numpy.typing import NDArray
 
 from gpu_engine.mind.catalogue import tokens
+from gpu_engine.mind.concepts import with_concepts
 from gpu_engine.mind.intent import fold
 from gpu_engine.mind.lexicon import STOP_EN
 from gpu_engine.session.spec import Knowledge, Lang
@@ -27,8 +32,13 @@ from gpu_engine.session.spec import Knowledge, Lang
 log = structlog.get_logger(__name__)
 
 REMEMBERED_QUESTIONS = 128
+LOWEST_PRIORITY = 19
+LOOK_AGAIN_S = 0.25
 _K1 = 1.2
 _B = 0.6
+_CONCEPT_WEIGHT = 1.6
+_OTHER_MATTER = 0.4
+"""A text that speaks of another thing than the one asked about counts for so much less, whatever words they share."""
 _EMPTY = (
     frozenset(
         [
@@ -142,7 +152,10 @@ class KnowledgeIndex:
             for term in bag:
                 holders[term] += 1
         count = max(1, len(self.cards))
-        self._idf = {t: math.log(1 + (count - n + 0.5) / (n + 0.5)) for t, n in holders.items()}
+        self._idf = {
+            t: math.log(1 + (count - n + 0.5) / (n + 0.5)) * (_CONCEPT_WEIGHT if t[0] == "#" else 1.0)
+            for t, n in holders.items()
+        }
         self._unseen_idf = math.log(1 + count)
         self._names = {
             p.id: frozenset(t for n in (p.title.zh, p.title.en, *p.aliases) for t in tokens(n)) for p in knowledge.products
@@ -151,21 +164,33 @@ class KnowledgeIndex:
         self._dense_row: dict[int, int] = {}
         self._asked: dict[str, NDArray[np.float32]] = {}
         self._vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
+        self._given_up = False
 
     @property
     def dense_ready(self) -> bool:
         """Whether meaning counts already."""
         return self._vectors is not None
 
-    def start_encoding(self) -> threading.Thread | None:
-        """Compute the vectors in a background thread; ``None`` when there is no encoder."""
+    def start_encoding(self, may_work: Callable[[], bool] = lambda: True) -> threading.Thread | None:
+        """Compute the vectors in a background thread of the lowest priority, a text at a time while ``may_work`` (asked
+        from that thread) says so; ``None`` when there is no encoder."""
         if self._encoder is None or not self.cards:
             return None
-        thread = threading.Thread(target=self.encode, name="knowledge-vectors", daemon=True)
+
+        def work() -> None:
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+            self.encode(may_work)
+
+        thread = threading.Thread(target=work, name="knowledge-vectors", daemon=True)
         thread.start()
         return thread
 
-    def encode(self) -> None:
+    def give_up(self) -> None:
+        """A newer index takes this one's place: stop computing."""
+        self._given_up = True
+
+    def encode(self, may_work: Callable[[], bool] = lambda: True) -> None:
         """Compute (or load) the vectors of the FAQ now; typed facts are found by their names, not by meaning."""
         if self._encoder is None or not self.cards:
             return
@@ -175,13 +200,17 @@ class KnowledgeIndex:
         questions = [self.cards[i].question for i in chosen]
         both = [f"{self.cards[i].question} {self.cards[i].answer}"[:400] for i in chosen]
         try:
-            vectors = self._embed(questions + both)
+            vectors = self._embed(questions + both, may_work)
+            if vectors is None:
+                return
+            # Loads the model, if the vectors came from disk: no question on air should wait for that.
+            self._encoder.query(["?"])
             self._dense_row = {i: row for row, i in enumerate(chosen)}
             self._vectors = (vectors[: len(chosen)], vectors[len(chosen) :])
         except Exception:
             log.exception("knowledge vectors could not be computed; answering by words only")
 
-    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def _embed(self, texts: list[str], may_work: Callable[[], bool]) -> NDArray[np.float32] | None:
         assert self._encoder is not None
         unique = list(dict.fromkeys(texts))
         known: dict[str, NDArray[np.float32]] = {}
@@ -194,7 +223,14 @@ class KnowledgeIndex:
                 if len(loaded) == len(unique):
                     known = dict(zip(unique, loaded, strict=True))
         if not known:
-            vectors = np.concatenate([self._encoder.passage(unique[i : i + 8]) for i in range(0, len(unique), 8)])
+            made: list[NDArray[np.float32]] = []
+            for text in unique:
+                while not self._given_up and not may_work():
+                    time.sleep(LOOK_AGAIN_S)
+                if self._given_up:
+                    return None
+                made.append(self._encoder.passage([text]))
+            vectors = np.concatenate(made)
             known = dict(zip(unique, vectors, strict=True))
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -250,7 +286,10 @@ class KnowledgeIndex:
         asked_all = sum(self._idf.get(t, self._unseen_idf) for t in asked) or 1.0
         card_all = sum(self._idf.get(t, self._unseen_idf) for t in terms) or 1.0
         mutual = math.sqrt(both / asked_all * both / card_all)
-        return max(mutual, 0.55 * covered)
+        evidence = max(mutual, 0.55 * covered)
+        meant = {t for t in asked if t[0] == "#"}
+        spoken_of = {t for t in self._bags[i] if t[0] == "#"}
+        return evidence * _OTHER_MATTER if meant and spoken_of and not meant & spoken_of else evidence
 
     def _cosines(self, question: str) -> NDArray[np.float32] | None:
         if self._vectors is None or self._encoder is None:
@@ -266,5 +305,10 @@ class KnowledgeIndex:
         return best
 
 
+def _weight(term: str) -> float:
+    return _CONCEPT_WEIGHT if term[0] == "#" else 1.0
+
+
 def _terms(text: str) -> list[str]:
-    return [t for t in tokens(text) if t not in _EMPTY]
+    plain, concepts = with_concepts(text.lower())
+    return [*concepts, *(t for t in tokens(plain) if t not in _EMPTY)]

@@ -47,9 +47,12 @@ class Show:
         link: BodyLink,
         emit: Emit,
         encoder: Encoder | None = None,
+        may_index: Callable[[], bool] = lambda: True,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """``may_index``: asked from another thread, whether there is time now to compute vectors of the knowledge."""
         self._spec = spec
+        self._may_index = may_index
         self._voice = voice
         self._link = link
         self._emit = emit
@@ -59,7 +62,8 @@ class Show:
         self._virtual = spec.clock == "virtual"
         self._reader = Reader(spec.knowledge)
         self._gate = Gate(spec.knowledge)
-        self._answerer = Answerer(spec.knowledge, self._index(spec.knowledge), seed=spec.seed)
+        self._knowledge_index = self._index(spec.knowledge)
+        self._answerer = Answerer(spec.knowledge, self._knowledge_index, seed=spec.seed)
         self.inbox = Inbox(self._understand, self._report_comment)
         self.director = Director(
             spec,
@@ -87,7 +91,7 @@ class Show:
             # A run that must repeat itself cannot depend on when a thread finishes.
             index.encode()
         else:
-            index.start_encoding()
+            index.start_encoding(self._may_index)
         return index
 
     def _understand(self, text: str, card_product: str | None) -> Any:
@@ -107,7 +111,9 @@ class Show:
         """Replace every fact at once."""
         self._reader = Reader(knowledge)
         self._gate.update(knowledge)
-        self._answerer.update(knowledge, self._index(knowledge))
+        self._knowledge_index.give_up()
+        self._knowledge_index = self._index(knowledge)
+        self._answerer.update(knowledge, self._knowledge_index)
         self.director.set_knowledge(knowledge)
 
     def _report_comment(self, event: ChatEvent, outcome: str, reason: str, turn_id: str) -> None:
