@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from gpu_engine.session import children, state_files
+from gpu_engine.session import supervisor as supervisor_module
 from gpu_engine.session.control import ControlMessage, Event, Reply, Request
 from gpu_engine.session.link import read_frame, socket_path, write_frame
 from gpu_engine.session.spec import RunOfShow, Segment, SegmentKind, SessionSpec
@@ -282,3 +283,24 @@ async def test_secrets_are_for_the_owner_alone_and_logs_are_kept_small(tmp_path:
     modes = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if path.suffix in {".json", ".log"}}
     assert set(modes) >= {"spec.effective.json", "body.log", "mind.log", "outlet.log"}
     assert set(modes.values()) == {0}
+
+
+async def test_clients_that_do_not_read_or_send_garbage_are_cut_off_and_others_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "MAX_CLIENT_BACKLOG_BYTES", 500_000)
+    async with session(tmp_path) as (supervisor, client, _task):
+        deaf, deaf_writer = await asyncio.open_unix_connection(socket_path(tmp_path / "control.sock"), limit=1)
+        garbage, garbage_writer = await asyncio.open_unix_connection(socket_path(tmp_path / "control.sock"))
+        garbage_writer.write(b"\x00\x00\x00\x04\xc1\xc1\xc1\xc1")
+        await until(lambda: len(supervisor._clients) == 2)
+        for _ in range(20):
+            supervisor._event("drop", {"what": "x" * 100_000, "count": 1, "reason": "test"})
+            assert (await client.call("status")).error == ""
+
+        assert len(supervisor._clients) == 1
+        await asyncio.wait_for(garbage.read(), 5)
+        assert garbage.at_eof()
+        for writer in (deaf_writer, garbage_writer):
+            writer.close()
+    assert deaf is not None
