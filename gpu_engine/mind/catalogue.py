@@ -101,11 +101,11 @@ class Catalogue:
             for token in parts:
                 owners[token].add(product.id)
         self._exact.sort(key=lambda e: -len(e[0]))
-        self._sounds: list[tuple[tuple[str, ...], str]] = []
+        self._sounds: list[tuple[tuple[str, ...], str, str]] = []
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
         for plain, product_id in self._exact:
             if _CJK_RUN.fullmatch(plain):
-                self._sounds.append((tuple(lazy_pinyin(plain)), product_id))
+                self._sounds.append((tuple(lazy_pinyin(plain)), plain, product_id))
                 self._heads[plain[-1]].add(product_id)
         count = max(1, len(knowledge.products))
         self._idf = {t: math.log(1 + count / len(ids)) for t, ids in owners.items()}
@@ -203,18 +203,23 @@ class Catalogue:
         """Names written with other characters of the same sound (保温悲), or in pinyin (baowenbei)."""
         if _CJK_RUN.search(folded):
             sounds = [lazy_pinyin(c)[0] if _CJK_RUN.match(c) else c for c in folded]
-            for name, product_id in self._sounds:
+            for name, plain, product_id in self._sounds:
                 for start in range(len(sounds) - len(name) + 1):
-                    if sounds[start : start + len(name)] == list(name):
+                    written_here = folded[start : start + len(name)]
+                    if sounds[start : start + len(name)] == list(name) and not self._is_kind(written_here, plain):
                         return Named((product_id,), 0, folded[:start] + " " + folded[start + len(name) :])
             if not _WORD.search(folded):
                 return None
         letters = folded.replace(" ", "")
-        for name, product_id in self._sounds:
+        for name, _, product_id in self._sounds:
             joined = "".join(name)
             if len(joined) >= 6 and joined in letters:
                 return Named((product_id,), 0, letters.replace(joined, " ", 1))
         return None
+
+    def _is_kind(self, written: str, name: str) -> bool:
+        """Whether what differs from a short name names a kind of thing of this shop itself (杯子 is no 被子)."""
+        return len(name) <= 2 and any(a != b and a in self._heads for a, b in zip(written, name, strict=True))
 
     def _by_head(self, folded: str) -> Named:
         """A bare class word (那个锅, 杯子) when exactly one product's name ends in it."""

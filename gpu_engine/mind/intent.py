@@ -120,7 +120,7 @@ _SPAM = _any(
 )
 _IDENTITY = _any(
     r"真人|(?:你|主播|主持人?)[^,，]{0,4}机器人|(?<!扫地)(?<!拖地)(?<!玩具)机器人(?:吗|吧|啊|主播|在)|是(?:不是)?(?:个)?机器人|(?:是不是|是)(?:个)?(?:ai|人工智能|数字人|虚拟人|虚拟主播|假人|录播|录像|人类|robot|bot|real)|(?:你|主播)[^,，]{0,6}(?:\bai\b|robot|\bbot\b|real|human)|人工智能|数字人|虚拟(?:人|主播)|你是谁|你叫什么|你是人|ai(?:主播|人)|录播|叫什么名字|是ai|活人",
-    r"are you (?:a |an )?(?:real|human|ai|robot|bot|machine|person|virtual|fake|digital|recorded|alive|live)|real (?:person|human)|(?:is this|is it|is she|is he) (?:a |an )?(?:ai|bot|robot|real|recorded|recording|human|digital)|who are you|what are you\b|your name|am i talking to|is the host (?:real|ai|human|a )",
+    r"are you (?:a |an )?(?:real|human|ai|robot|bot|machine|person|virtual|fake|digital|recorded|alive|live)|real (?:person|human)|(?:is this|is it|is she|is he) (?:a |an )?(?:ai|bot|robot|real|recorded|recording|human|digital)|who are you|what are you\b(?! (?:asking|selling|charging|offering|showing|wearing|doing|talking|going))|your name|am i talking to|is the host (?:real|ai|human|a )",
 )
 _COMPLAINT = _any(
     r"不理(?:人|我|睬)|爱[答搭]不理|半天(?:不|没)(?:回|理)|没人回|不回复|联系不上|一直不|太慢了|等了.{0,4}(?:天|周|久)|跟描述不|和描述不|与描述不|描述不符|跟图片不|和图片不|不一样|起球了|掉毛|气死|无语|什么破|破东西|太烂|烂货|生气|投诉|差评|骗人|骗子|假货|上当|坑人|坑爹|太差|质量(?:太|好|真|很)?差|不好用|难用|生锈|(?:用|买|穿)了?.{0,5}就(?:坏|裂|断|掉|漏|破|不)|根本(?:不|没)|一点(?:都|也)不|垃圾|失望|举报|态度(?:差|不好)|没人(?:理|管|处理)|不处理|不给退|虚假宣传|货不对板|货不对版|色差(?:太|很)大|再也不|后悔买|后悔了|黑店|无良|被骗|维权|12315|没用完就",
@@ -136,15 +136,15 @@ _COMPARE = _any(
     r"difference|differ\b|compare[ds]?|comparison|\bversus\b|\bvs\.?\b|which (?:one |of (?:them|these|the two) )?(?:is|are|would|should)|better than|or the\b.{0,30}\bbetter|cheaper than|which (?:is )?(?:cheaper|better|bigger|lighter)|between .{2,40} and ",
 )
 _PROMOTION = _any(
-    r"(?:还|会|另外)送(?!货|到|人|礼|过|给)|优惠|活动|打折|折扣|几折|满减|券|红包|赠品|送什么|有送|送不送|有没有送|赠送|买.{1,3}送|秒杀|福利|促销|能便宜|便宜点|便宜些|便宜吗|再便宜|少点|砍价|讲价|还价|最低(?:多少|价)|送点|送的|附赠|有赠|好处|力度|能减|减多少|省多少|羊毛|半价|搞活|叠加|满\d|双十一|双11|618|满多少|拼团|团购|会员价|立减|返现|补贴",
-    r"any (?:\w+ )?(?:deal|promo|offer|special)s?|knock .{0,8}off|on offer|discount\w*|coupons?|promo\w*|\bsale\b|\bdeals?\b|special offer|\boffers?\b|any off\b|% off|percent off|cheaper|lower (?:the )?price|bargain|free gift|gift with|any gifts?\b|freebies?|bundle|buy (?:one|two|1|2)|voucher|black friday|best price|price (?:drop|reduction)|on sale",
+    r"(?:还|会|另外)送(?!货|到|人|礼|过|给)|优惠|活动|打折|折扣|几折|满减|券|红包|赠品|(?<![友公婆妈爸人辈事朋迁日师弟妹哥姐学])送(?:什么|啥)(?!好|合适|比较)|有送|送不送|有没有送|赠送|买.{1,3}送|秒杀|福利|促销|能便宜|便宜点|便宜些|便宜吗|再便宜|少点|砍价|讲价|还价|最低(?:多少|价)|送点|送的|附赠|有赠|好处|力度|能减|减多少|省多少|羊毛|半价|搞活|叠加|满\d|双十一|双11|618|满多少|拼团|团购|会员价|立减|返现|补贴",
+    r"any (?:\w+ )?(?:deal|promo|offer|special)s?|knock .{0,8}off|on offer|discount\w*|coupons?|promo\w*|\bsale\b|\bdeals?\b|special offer|\boffers?\b|any off\b|% off|percent off|cheaper|lower (?:the )?price|bargain|free gift|gift with|any gifts?\b(?! ?(?:idea|for))|freebies?|bundle|buy (?:one|two|1|2)|voucher|black friday|best price|price (?:drop|reduction)|on sale",
 )
 _PRICE = _any(
     r"(?:几|多少)个?(?:大洋|子儿|铜板|毛爷爷|票子|软妹币|人民币|rmb|刀)|啥价|什么价|(?:咋|怎么|啥)(?:个)?(?:卖|算)(?:的|法)?|怎么(?:个)?价|(?:卖|值|花|收|要|得|掏|付)(?:个)?(?:(?:多少|几)(?:钱|块|元|大洋)|多少$|啥价)|几(?:十|百|千)?(?:块|元)|多少(?:能|可以)?(?:拿|带走|入|出)|价(?:呢|钱呢|位呢|多|咋样|如何)|(?:报|说|来|给)(?:个|下|一下)价|贵(?:不|么|嘛|吗)|多贵|什么价位|"
     r"多少钱|多钱|价格|价钱|什么价|啥价|价位|怎么卖|卖多少|售价|几块|几元|多少元|多少块|多少一(?:个|件|瓶|盒|支|套|双|条|台|只|包|斤|箱|袋|片|张|把|份|杯)|一(?:个|件|瓶|盒|支|套|双|条|台|只|包|箱|袋|片|张|把|份|杯)多少|报价|报个价|报下价|到手|几钱|几个钱|"
     r"贵不贵|贵吗|很贵|太贵|原价|标价|划线价|现价|多少￥|多少¥|何价|dsq|怎么个价|(?:花|要|得|卖|收)多少$|多少(?:拿下|可以拿|能拿|到手)|价多少|几位数|开价|多少米|(?<!\d)\d{2,5}(?:\.\d{1,2})?(?:元|块)?(?:吗|对吗|是吗|对不对|没错吧)[?？]*$",
     r"how much(?! (?:\w+ ){0,3}(?:does (?:it|this|that) )?(?:hold|weigh|fit|power|ram|storage|battery|water|is in|is left|are left|stock)s?)|\bprices?\b|\bpriced\b|\bpricing\b|\bcosts?\b|what do you charge|expensive|how many (?:dollars|yuan|bucks|rmb)|\bhm\b|going for|what does (?:it|this|that|the .{1,30}) go for|"
-    r"(?:does|do|would|will|did|is) (?:it|this|that|these|those|they|the .{1,40}?) (?:go|going|sell|retail|run)(?:ing)?\b.{0,6}(?: for|$)|how much .{1,40}(?:go for|sell for|run me|retail)|what(?:'s| is| are) .{0,40}(?:worth|selling for|going for)|asking (?:for|price)|how (?:pricey|expensive|dear|cheap)|\bpricey\b|run me\b|what(?:'s| is) the (?:going )?(?:rate|tag|total|figure|cost)|how many (?:rmb|kuai|bucks|quid)|need to pay|gonna cost|"
+    r"(?:does|do|would|will|did|is) (?:it|this|that|these|those|they|the .{1,40}?) (?:go|going|sell|retail|run)(?:ing)?\b.{0,6}(?: for|$)|how much .{1,40}(?:go for|sell for|run me|retail)|what(?:'s| is| are) .{0,40}(?:worth|selling for|going for)|asking (?:for|price)|how (?:pricey|expensive|dear|cheap)|\bpricey\b|run me\b|what(?:'s| is) the (?:going )?(?:rate|tag|total|figure|cost)|ballpark|how many (?:rmb|kuai|bucks|quid)|need to pay|gonna cost|"
     r"the damage|set me back|price tag|going rate|for how much|what (?:do|would|will) i pay|how (?:mch|mutch|muc)\b|\bhw much\b",
 )
 _PRICE_WORDS = _any(
@@ -163,9 +163,9 @@ _SHIPPING = _any(
     r"how (?:long|soon|fast|quick\w*) (?:till|until|before|for it|to get)|get (?:it|here) by|by (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next week|christmas)|which carrier|shipp\w*|\bship\b|ships|deliver\w*|arriv\w*|postage|courier|express|freight|when will (?:it|i|my)|how (?:long|many days|fast|soon).{0,24}(?:arrive|take|get|deliver|ship|come|reach|receive)|overseas|international|dispatch\w*|send (?:it )?to|customs|same[- ]day|next[- ]day|pick ?up|p\.?o\.? box",
 )
 _RECOMMEND = _any(
-    r"安利|求种草|送(?:什么|啥|哪)|送人|礼物|预算|(?:块|元|百|十)(?:钱)?(?:以内|以下|之内)|(?:给|帮).{1,6}(?:挑|选|带)(?:个|一|点|件|款|哪|啥|什么)|(?:用|买|选|挑|拍)(?:哪|什么|啥)(?:个|款|种|好|比较)?(?:好|合适)?$|有(?:没有|什么|啥).{1,8}(?:用的|穿的|喝的|吃的|的(?:东西|商品|产品|款)?)(?:吗|呢|么)?[?？]*$|"
+    r"(?:带|用|买|选|挑|盖|送)(?:点|个)?(?:什么|啥)(?:好)?[?？]*$|(?:什么|哪个|哪种|哪款|啥)(?:比较|最|更)?适合|有没有.{0,6}(?:好用|好看|实用|便宜)的|安利|求种草|送(?:什么|啥|哪)|送人|礼物|预算|(?:块|元|百|十)(?:钱)?(?:以内|以下|之内)|(?:给|帮).{1,6}(?:挑|选|带)(?:个|一|点|件|款|哪|啥|什么)|(?:用|买|选|挑|拍)(?:哪|什么|啥)(?:个|款|种|好|比较)?(?:好|合适)?$|有(?:没有|什么|啥).{1,8}(?:用的|穿的|喝的|吃的|的(?:东西|商品|产品|款)?)(?:吗|呢|么)?[?？]*$|"
     r"推荐|哪个(?:适合|合适)|哪款(?:适合|合适)|选什么|买什么|送(?:什么|啥)好|送(?:女朋友|男朋友|妈妈|爸爸|老人|长辈|朋友|同事|领导|孩子|老师|客户|对象|婆婆)|有什么(?:适合|好物|好用|好吃)|适合.{1,10}的(?:有|吗)|有没有适合|有什么推荐|给.{1,6}买|爆款|卖得好|热门|主打|都有什么|有哪些(?:商品|产品|东西|款)|卖什么|卖啥|卖的什么|有什么卖|有什么产品|有什么商品|想买个|想买一",
-    r"\bgifts?\b(?![- ]?(?:wrap|bag|box|card))|\bpresents?\b|(?:something|anything) (?:for|to|under|below|nice|good|useful|warm|cheap|that|i can)|(?:under|below|less than|within|up to) \W?\d+ ?(?:yuan|rmb|bucks|dollars)?\W*$|\bbudget\b|what(?:'s| is| would be)? (?:good|best|nice|suitable|right) for|which .{1,24}(?:suits?|for (?:my|a|an)) |"
+    r"(?:^|what|which|anything|something).{0,12}\b(?:best|ideal|perfect|great) for\b|\bgifts?\b(?![- ]?(?:wrap|bag|box|card))|\bpresents?\b|(?:something|anything) (?:for|to|under|below|nice|good|useful|warm|cheap|that|i can)|(?:under|below|less than|within|up to) \W?\d+ ?(?:yuan|rmb|bucks|dollars)?\W*$|\bbudget\b|what(?:'s| is| would be)? (?:good|best|nice|suitable|right) for|which .{1,24}(?:suits?|for (?:my|a|an)) |"
     r"recommend\w*|suggest\w*|which (?:one|product) (?:should|would|do you)|what should i (?:buy|get)|best ?sellers?|gift (?:for|idea)|for my (?:mom|mum|mother|dad|father|wife|husband|girlfriend|boyfriend|friend|kids?|son|daughter|grandm\w+|grandpa|parents|boss)|something for|gifts?\b.{0,20}(?:for|idea)|(?:as|for) a gift|what (?:do|are) you (?:sell|selling)|what (?:products|items|else) do you|popular|looking for (?:a|an|some)|good for (?:a )?gift|any ideas",
 )
 _GREETING = _any(

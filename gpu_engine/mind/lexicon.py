@@ -48,7 +48,7 @@ ENGLISH_WORDS: tuple[str, ...] = (
     "sensitive", "dishwasher", "machine", "washable", "hello", "thanks", "thank", "sold", "promotion", "cheaper", "expensive",
     "flavor", "flavour", "dimensions", "guarantee", "brand", "bluetooth", "power", "watts", "express", "courier", "quality",
     "invoice", "which", "what", "where", "when", "does", "this", "that", "there", "have", "many", "left", "free", "ship",
-    "long", "heavy", "come", "from", "made", "wash", "clean", "charge", "with", "real", "human", "robot",
+    "long", "heavy", "damage", "ballpark", "come", "from", "made", "wash", "clean", "charge", "with", "real", "human", "robot",
 )  # fmt: skip
 """Words a misspelt English word may be corrected to (besides the words of the catalogue)."""
 

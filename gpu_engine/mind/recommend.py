@@ -76,8 +76,8 @@ class Recommender:
         title, category = set(tokens(self._titles[product.id])), set(tokens(product.category))
         score = 0.0
         for word in words & self._bags[product.id]:
-            place = _TITLE if word in title else _CATEGORY if word in category else _TEXT
-            score += place * self._rarity[word] ** 2
+            rare = self._rarity[word] ** 2
+            score += _TITLE * rare if word in title else _CATEGORY if word in category else _TEXT * rare
         return score
 
     def _served(self, product: Product, serves: re.Pattern[str]) -> float:

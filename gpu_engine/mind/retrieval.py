@@ -37,6 +37,9 @@ LOOK_AGAIN_S = 0.25
 _K1 = 1.2
 _B = 0.6
 _CONCEPT_WEIGHT = 1.6
+_SAME_MATTER = 0.45
+_SAME_MATTERS = 0.57
+"""What a text is worth at least whose question is about the one matter asked about, or that speaks of all of several."""
 _OTHER_MATTER = 0.4
 """A text that speaks of another thing than the one asked about counts for so much less, whatever words they share."""
 _EMPTY = (
@@ -289,7 +292,13 @@ class KnowledgeIndex:
         evidence = max(mutual, 0.55 * covered)
         meant = {t for t in asked if t[0] == "#"}
         spoken_of = {t for t in self._bags[i] if t[0] == "#"}
-        return evidence * _OTHER_MATTER if meant and spoken_of and not meant & spoken_of else evidence
+        if not meant or not spoken_of:
+            return evidence
+        if not meant & spoken_of:
+            return evidence * _OTHER_MATTER
+        if meant <= spoken_of and meant & self._question_bags[i]:
+            return max(evidence, _SAME_MATTER if len(meant) == 1 else _SAME_MATTERS)
+        return evidence
 
     def _cosines(self, question: str) -> NDArray[np.float32] | None:
         if self._vectors is None or self._encoder is None:
