@@ -54,6 +54,8 @@ class Recorder:
         self._free_checked_ms = 0
         self._written: list[AccessUnit] = []
         self._parts: list[dict[str, Any]] = []
+        # A finished part may have been moved away by now; its name stays its own.
+        self._used: set[Path] = set()
 
     async def run(self) -> None:
         """Record until the stream ends. A disk that fails ends a part, never anything else; it is tried again."""
@@ -104,6 +106,7 @@ class Recorder:
                     continue
                 self._require_room()
                 self._file = FragmentedMp4(self._free_path(), unit)
+                self._used.add(self._file.path)
                 self._report_part(finished=False)
             self._not_on_disk.append(unit)
             if self._file.write([unit]):
@@ -134,7 +137,7 @@ class Recorder:
     def _free_path(self) -> Path:
         for number in range(1, _MAX_PARTS):
             path = self._path if number == 1 else self._path.with_suffix(f".part{number}{self._path.suffix}")
-            if not path.exists():
+            if path not in self._used and not path.exists():
                 return path
         raise OSError(f"{self._path} has {_MAX_PARTS - 1} parts already: choose another path")
 

@@ -91,6 +91,10 @@ class Children:
         """Process id by name, 0 when not running."""
         return {name: child.pid for name, child in self._children.items()}
 
+    def restarts(self, name: str) -> int:
+        """How often in a row the child was started again without staying up."""
+        return self._children[name].restarts
+
     def connected(self, name: str) -> bool:
         """Whether the child has said hello and its link is open."""
         return self._children[name].writer is not None

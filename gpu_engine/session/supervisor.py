@@ -1,6 +1,6 @@
 """One session: starts mind, body and outlet, keeps them, answers the control socket, writes the usage journal.
 
-``run_session`` returns 0 when the show was stopped or reached its end, and :data:`BODY_DIED` when the body died.
+``run`` returns 0 when the show was stopped or reached its end, :data:`BODY_DIED` or :data:`NO_PROGRESS` when it failed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from gpu_engine.session.state_files import StateFiles, cap_logs
 log = structlog.get_logger(__name__)
 
 BODY_DIED = 70
+NO_PROGRESS = 71
+"""A virtual run whose mind or outlet cannot be started: it would wait for ever."""
+VIRTUAL_RESTARTS = 4
 EVENT_RING = 2_000
 STOP_TIMEOUT_S = 10.0
 LEAVE_TIMEOUT_S = 3.0
@@ -74,6 +77,7 @@ class Supervisor:
         self._state = "starting"
         self._stop_requested = asyncio.Event()
         self._stop_reason = ""
+        self._failure = ""
         self._processes: dict[int, psutil.Process] = {}
 
     def request_stop(self, reason: str) -> None:
@@ -106,11 +110,13 @@ class Supervisor:
             await asyncio.gather(*others)
             await self._children.all_said(1.0)
             await self._close_journal()
-            failed = code != 0 and not self._stop_requested.is_set()
-            reason = f"the body died (exit code {code})" if failed else (self._stop_reason or "the show ended")
+            if code != 0 and not self._stop_requested.is_set():
+                self._failure = f"the body died (exit code {code})"
+            failed = bool(self._failure)
+            reason = self._failure or self._stop_reason or "the show ended"
             self._event("state", {"state": "failed" if failed else "ended", "reason": reason})
             await self._drain_clients()
-            return BODY_DIED if failed else 0
+            return 0 if not failed else NO_PROGRESS if self._stop_requested.is_set() else BODY_DIED
         finally:
             self._children.kill_all()
             for task in (*chores, stopper, body, *others):
@@ -156,6 +162,13 @@ class Supervisor:
         if kind == "cursor":
             self._save_cursor(data)
         self._event(kind, data)
+        if kind == "process" and data["what"] == "died" and self._spec.clock == "virtual":
+            self._give_up_if_hopeless(child, int(data["code"]))
+
+    def _give_up_if_hopeless(self, child: str, code: int) -> None:
+        if child != "body" and self._children.restarts(child) >= VIRTUAL_RESTARTS:
+            self._failure = f"the {child} cannot be kept running (exit code {code}): see {self._run_dir / child}.log"
+            self.request_stop(self._failure)
 
     def _save_cursor(self, data: dict[str, Any]) -> None:
         try:

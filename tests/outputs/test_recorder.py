@@ -138,3 +138,29 @@ async def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
     assert path.read_bytes() == b"precious"
     assert read_media(tmp_path / "show.part2.mp4").frames == 25
     assert notes.events[0][1]["path"] == str(tmp_path / "show.part2.mp4")
+
+
+async def test_the_name_of_a_finished_part_that_was_moved_away_is_not_used_again(tmp_path: Path) -> None:
+    # Given a recording whose first part is finished and taken away while the show goes on.
+    notes = Notes()
+    hub = notes.hub()
+    path = tmp_path / "show.mp4"
+    output = Recorder(RecordingOutput(path=str(path)), hub, notes)
+    task = asyncio.create_task(output.run())
+    first = Encoders(bitrate_kbps=400)
+    hub.body_connected(first.info)
+    await play(hub, first, 2)
+    await eventually(lambda: notes.of("recording")[-1:] == ["up"], "recording")
+    second = Encoders(bitrate_kbps=400, incarnation=first.info.incarnation + 1)
+    hub.body_connected(second.info)
+    await play(hub, second, 1)
+    await eventually(lambda: any(data["finished"] for kind, data in notes.events if kind == "recording"), "first part")
+    path.rename(tmp_path / "uploaded.mp4")
+    # When another part begins.
+    third = Encoders(bitrate_kbps=400, incarnation=second.info.incarnation + 1)
+    hub.body_connected(third.info)
+    await play(hub, third, 1)
+    hub.end()
+    await asyncio.wait_for(task, 10)
+    # Then it has a name of its own: who knows files by name would take it for the first.
+    assert sorted(p.name for p in tmp_path.glob("show*.mp4")) == ["show.part2.mp4", "show.part3.mp4"]

@@ -20,7 +20,7 @@ from gpu_engine.session.control import ControlMessage, Event, Reply, Request
 from gpu_engine.session.link import read_frame, socket_path, write_frame
 from gpu_engine.session.spec import RunOfShow, Segment, SegmentKind, SessionSpec
 from gpu_engine.session.state_files import RunDirectoryTaken
-from gpu_engine.session.supervisor import BODY_DIED, Supervisor
+from gpu_engine.session.supervisor import BODY_DIED, NO_PROGRESS, Supervisor
 from gpu_engine.session.usage import read_journal
 
 pytestmark = pytest.mark.process
@@ -304,3 +304,23 @@ async def test_clients_that_do_not_read_or_send_garbage_are_cut_off_and_others_a
         for writer in (deaf_writer, garbage_writer):
             writer.close()
     assert deaf is not None
+
+
+async def test_a_virtual_run_whose_mind_cannot_start_fails_instead_of_waiting_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "RESTART_BACKOFF_S", (0.01,))
+    told: list[Event] = []
+    virtual = SPEC.model_copy(update={"clock": "virtual"})
+    supervisor = Supervisor(
+        virtual,
+        tmp_path,
+        lambda m: told.append(m) if isinstance(m, Event) else None,
+        {**FAKES, "mind": "tests.fakes.none_such"},
+    )
+
+    code = await asyncio.wait_for(supervisor.run(), 40)
+
+    assert code == NO_PROGRESS
+    assert told[-1].data["state"] == "failed"
+    assert "the mind cannot be kept running (exit code 1)" in told[-1].data["reason"]
