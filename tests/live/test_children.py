@@ -80,3 +80,15 @@ async def test_an_endless_line_does_not_end_the_log(tmp_path: Path) -> None:
     await child.start()
     await until(lambda: (tmp_path / "small.log").exists() and "after" in (tmp_path / "small.log").read_text())
     await child.stop()
+
+
+async def test_a_full_disk_costs_lines_of_the_log_and_not_the_child(tmp_path: Path) -> None:
+    (tmp_path / "small.log").symlink_to("/dev/full")
+    lines = "print('x' * 1000, flush=True)"
+    script = (
+        f"import pathlib, time\nfor _ in range(500): {lines}\npathlib.Path({str(tmp_path / 'up')!r}).touch(); time.sleep(60)"
+    )
+    child = child_of(tmp_path, script, ready=file_is_there(tmp_path / "up"), ready_within_s=20)
+    await child.start()
+    assert child.lines_lost == 500
+    await child.stop()

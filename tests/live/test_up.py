@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -91,7 +93,38 @@ def test_demo_goes_live_says_where_and_ends_on_ctrl_c(tmp_path: Path) -> None:
     status = lumihost(tmp_path, "status", "--json")
     report = json.loads(status.communicate(timeout=60)[0].strip().splitlines()[-1])
     assert report["sessions"] == []
+    with sqlite3.connect(f"file:{tmp_path / 'db.sqlite3'}?mode=ro", uri=True) as database:
+        rows = database.execute("select state, desired, end_reason from live_livesession").fetchall()
+    assert rows == [("ended", "stopped", "Lumihost was stopped")]
+    assert stat.S_IMODE((tmp_path / "db.sqlite3").stat().st_mode) == 0o600
     assert list((tmp_path / "media").rglob("*.mp4")), "the recording has gone up"
+
+
+def test_a_killed_up_leaves_nothing_that_keeps_the_next_one_from_starting(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    killed = lumihost(tmp_path, "demo", "--port", port)
+    assert killed.stdout is not None
+    try:
+        for line in killed.stdout:
+            if line.startswith("  Ctrl-C"):
+                break
+        killed.kill()
+        killed.wait()
+        started_s = time.monotonic()
+        again = lumihost(tmp_path, "demo", "--exit-when-live", "--port", port)
+        said, _ = again.communicate(timeout=120)
+    finally:
+        killed.kill()
+    assert again.returncode == 0, said
+    assert "waiting for what an earlier `lumihost up`" in said
+    assert "the show makes pictures" in said
+    assert time.monotonic() - started_s < 90
+    assert of(tmp_path) == []
+    with sqlite3.connect(f"file:{tmp_path / 'db.sqlite3'}?mode=ro", uri=True) as database:
+        states = {state for (state,) in database.execute("select state from live_livesession")}
+    assert states == {"ended"}
 
 
 def test_a_taken_port_is_named_with_its_holder_and_the_way_out() -> None:

@@ -41,8 +41,12 @@ class ChildPlan:
 class Child:
     """One supervised process. :meth:`start` once, then it is restarted with back-off until :meth:`stop`."""
 
-    def __init__(self, plan: ChildPlan, *, env: Mapping[str, str], log_folder: Path, quiet: bool) -> None:
+    def __init__(
+        self, plan: ChildPlan, *, env: Mapping[str, str], log_folder: Path, quiet: bool, held_fds: tuple[int, ...] = ()
+    ) -> None:
+        """``held_fds``: open files the child keeps open as long as it lives."""
         self.plan = plan
+        self._held_fds = held_fds
         self._env = dict(env)
         self._log_path = log_folder / f"{plan.name}.log"
         self._quiet = quiet
@@ -50,6 +54,7 @@ class Child:
         self._keeper: asyncio.Task[None] | None = None
         self._stopping = False
         self.restarts = 0
+        self.lines_lost = 0
 
     @property
     def pid(self) -> int:
@@ -81,6 +86,7 @@ class Child:
         self._process = await asyncio.create_subprocess_exec(
             *self.plan.argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
             env=self._env, start_new_session=True, preexec_fn=_die_with_parent, limit=_MAX_LINE_BYTES,
+            pass_fds=self._held_fds,
         )  # fmt: skip
 
     async def _keep(self) -> None:
@@ -97,14 +103,24 @@ class Child:
             delay_s = _BACKOFF_S[0] if time.monotonic() - started_s > _STABLE_AFTER_S else min(delay_s * 2, _BACKOFF_S[1])
             say_as(self.plan.name, f"ended ({_exit_text(code)}); starting it again in {delay_s:g} s", "red")
             await asyncio.sleep(delay_s)
-            if self._stopping:
+            while not self._stopping:
+                try:
+                    await self._spawn()
+                    break
+                except OSError as error:
+                    # Out of processes or memory for a moment: without another try the child would be gone for good.
+                    say_as(self.plan.name, f"cannot be started: {error.strerror}; trying again in {_BACKOFF_S[1]:g} s", "red")
+                    await asyncio.sleep(_BACKOFF_S[1])
+            else:
                 return
-            await self._spawn()
 
     async def _pump(self, process: asyncio.subprocess.Process) -> None:
-        """Copy lines until the pipe closes; a log file that has grown is moved aside once."""
+        """Copy lines until the pipe closes; a log file that has grown is moved aside once.
+
+        A full disk costs lines, never the pump: a child whose pipe nobody empties stops at its next line.
+        """
         assert process.stdout is not None
-        log = self._open_log()
+        log: IO[bytes] | None = None
         try:
             while True:
                 try:
@@ -114,19 +130,20 @@ class Child:
                     continue
                 if not line:
                     return
-                log.write(line)
-                log.flush()
-                if log.tell() > _MAX_LOG_BYTES:
-                    log.close()
-                    self._log_path.replace(self._log_path.with_suffix(".log.1"))
-                    log = self._open_log()
+                try:
+                    log = log or self._log_path.open("ab", buffering=0)
+                    log.write(line)
+                    if log.tell() > _MAX_LOG_BYTES:
+                        log.close()
+                        log = None
+                        self._log_path.replace(self._log_path.with_suffix(".log.1"))
+                except OSError:
+                    self.lines_lost += 1
                 if not self._quiet:
                     say_as(self.plan.name, line.decode("utf-8", "replace").rstrip(), self.plan.colour)
         finally:
-            log.close()
-
-    def _open_log(self) -> IO[bytes]:
-        return self._log_path.open("ab")
+            if log is not None:
+                log.close()
 
     def _tail(self) -> str:
         with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class SessionView:
     node: str
     media_s: float
     end_reason: str
+    node_is_online: bool
 
 
 def node_state(node_id: str) -> str:
@@ -41,8 +43,8 @@ def node_state(node_id: str) -> str:
         _close()
 
 
-def start_show(tenant_id: str, show_id: str) -> str:
-    """Take a show live, or find its session that is open already; returns the session's id."""
+def start_show(tenant_id: str, show_id: str) -> tuple[str, bool]:
+    """Take a show live, or find its session that is open already; returns the session's id and whether it was found."""
     _setup()
     from lumihost.core.audit import Actor
     from lumihost.live import services, state
@@ -54,9 +56,32 @@ def start_show(tenant_id: str, show_id: str) -> str:
         with scope(Tenant.objects.get(pk=tenant_id)):
             open_ones = LiveSession.objects.filter(show_id=show_id, desired=Desired.RUNNING).exclude(state__in=state.FINAL)
             found = open_ones.first()
-            if found is None:
-                found = services.start_session(show_id=show_id, actor=Actor("lumihost demo"))
-            return str(found.pk)
+            if found is not None:
+                return str(found.pk), True
+            return str(services.start_session(show_id=show_id, actor=Actor("lumihost demo")).pk), False
+    finally:
+        _close()
+
+
+def end_sessions(reason: str) -> int:
+    """Ask for the end of every open session of every tenant; returns how many were asked."""
+    _setup()
+    from lumihost.core.audit import Actor
+    from lumihost.core.problems import DomainError
+    from lumihost.live import services, state
+    from lumihost.live.models import Desired, LiveSession
+    from tenants.context import scope, scopes_disabled
+
+    asked = 0
+    try:
+        with scopes_disabled("everything on this machine is being stopped"):
+            rows = LiveSession.objects.filter(desired=Desired.RUNNING).exclude(state__in=state.FINAL).select_related("tenant")
+            sessions = list(rows)
+        for session in sessions:
+            with scope(session.tenant), contextlib.suppress(DomainError):
+                services.stop_session(session_id=session.pk, reason=reason, actor=Actor("lumihost up"))
+                asked += 1
+        return asked
     finally:
         _close()
 
@@ -80,7 +105,7 @@ def open_sessions(session_id: str | None = None) -> list[SessionView]:
             return [
                 SessionView(
                     row.pk, row.tenant.name, row.show.title, str(row.state), row.node.name if row.node else "", row.media_s,
-                    row.end_reason,
+                    row.end_reason, row.node is not None and row.node.state == "online",
                 )
                 for row in rows
             ]  # fmt: skip

@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return run_up(
                 host=options.host, port=options.port, sessions=options.sessions, demo=options.command == "demo",
-                quiet=options.quiet,
+                quiet=options.quiet, exit_when_live=getattr(options, "exit_when_live", False),
             )  # fmt: skip
         case "doctor":
             from lumihost.cli.doctor import run_doctor
@@ -43,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"port to listen on (default: {DEFAULT_PORT})")
         command.add_argument("--sessions", type=int, default=1, help="shows this machine may run at a time (default: 1)")
         command.add_argument("--quiet", action="store_true", help="logs to var/log only, not to the terminal")
+        if name == "demo":
+            command.add_argument(
+                "--exit-when-live", action="store_true", help="stop everything once the show is live and makes pictures"
+            )
     doctor = commands.add_parser("doctor", help="say what this machine can run, what is missing, and the way out")
     doctor.add_argument("--json", action="store_true", help="print one JSON list")
     doctor.add_argument("--port", type=_port, default=DEFAULT_PORT, help="port that `up` would listen on")

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +27,8 @@ from lumihost.cli.terminal import coloured, complain, say
 SETTINGS = "lumihost.config.settings.embedded"
 NODE_ID = "local"
 AGENT_STOP_S = 11.0
+LEFTOVERS_S = 20.0
+END_SESSIONS_S = 5.0
 MIN_FREE_BYTES = 1_000_000_000
 
 
@@ -65,17 +67,18 @@ class Place:
         return env
 
 
-def run_up(*, host: str, port: int, sessions: int, demo: bool, quiet: bool) -> int:
-    """Run until Ctrl-C or SIGTERM; returns the exit code."""
+def run_up(*, host: str, port: int, sessions: int, demo: bool, quiet: bool, exit_when_live: bool = False) -> int:
+    """Run until Ctrl-C or SIGTERM, or with ``exit_when_live`` until the demo show makes pictures; returns the exit code."""
     from lumihost.config.settings.base import VAR
 
     place = Place(VAR, host, port)
     os.environ.update(place.environment())
     try:
-        with _only_one(place) as _:
+        with _only_one(place), _leftovers_gone(place) as held:
             _check(place)
             _prepare(place, sessions)
-            return asyncio.run(_run(place, sessions=sessions, demo=demo, quiet=quiet))
+            plan = _Running(place, sessions, demo=demo, quiet=quiet, exit_when_live=exit_when_live, held_fd=held.fileno())
+            return asyncio.run(plan.run())
     except (Refused, NotReady) as refusal:
         complain(f"{coloured('error:', 'red')} {refusal}")
         return 1
@@ -89,7 +92,8 @@ def run_up(*, host: str, port: int, sessions: int, demo: bool, quiet: bool) -> i
 def _only_one(place: Place) -> IO[str]:
     """Hold the installation; the file's lock goes with this process, however it ends."""
     try:
-        place.logs.mkdir(parents=True, exist_ok=True)
+        place.var.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.logs.mkdir(exist_ok=True)
         lock = (place.var / "up.lock").open("a+")
     except OSError as error:
         raise Refused(f"{place.var} cannot be written: {error.strerror}: set LUMIHOST_VAR to a folder of yours") from error
@@ -98,10 +102,48 @@ def _only_one(place: Place) -> IO[str]:
     except BlockingIOError:
         lock.seek(0)
         raise Refused(f"Lumihost runs already from {place.var} ({lock.read().strip()}): stop it with Ctrl-C there") from None
-    lock.truncate(0)
-    lock.write(f"pid {os.getpid()}, {place.url}")
-    lock.flush()
+    try:
+        lock.truncate(0)
+        lock.write(f"pid {os.getpid()}, {place.url}")
+        lock.flush()
+    except OSError as error:
+        raise Refused(
+            f"{place.var} cannot be written: {error.strerror}: free space, or set LUMIHOST_VAR to a folder on a larger disk"
+        ) from error
     return lock
+
+
+def _leftovers_gone(place: Place) -> IO[str]:
+    """Wait for children of an `up` that was killed; each holds this file's lock as long as it lives, as ours will."""
+    path = place.var / "children.lock"
+    lock = path.open("a")
+    deadline_s, told = time.monotonic() + LEFTOVERS_S, False
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except BlockingIOError:
+            if not told:
+                say("waiting for what an earlier `lumihost up`, which was killed, left running …")
+                told = True
+        if time.monotonic() > deadline_s:
+            pids = ", ".join(map(str, _holders(path)))
+            raise Refused(f"processes of an earlier `lumihost up` still run (pid {pids}): end them with `kill -9`")
+        time.sleep(0.2)
+
+
+def _holders(path: Path) -> list[int]:
+    """Other processes of this user that have the file open."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and any(file.path == str(path) for file in process.open_files()):
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
 
 
 def _check(place: Place) -> None:
@@ -125,6 +167,9 @@ def _prepare(place: Place, sessions: int) -> None:
     say("preparing the database …")
     (place.var / "static").mkdir(exist_ok=True)
     django_command(place, "migrate", "--no-input", "--verbosity", "0")
+    # Password hashes and sign-ins are in it; SQLite gives its side files the same mode.
+    for file in place.var.glob("db.sqlite3*"):
+        file.chmod(0o600)
     token_file = str(place.var / "secrets" / "node_token")
     django_command(place, "register_node", "--id", NODE_ID, "--name", socket.gethostname(), "--token-file", token_file,
             "--capacity", str(sessions))  # fmt: skip
@@ -158,8 +203,9 @@ def plans(place: Place, *, sessions: int) -> list[ChildPlan]:
     return [
         ChildPlan(
             "web",
-            (python, "-m", "lumihost.web.daphne_server", "-b", place.host, "-p", str(place.port), "--ping-interval", "10", "--ping-timeout", "20",
-             "--access-log", str(place.logs / "access.log"), "--no-server-name", "lumihost.config.asgi:application"),
+            (python, "-m", "lumihost.web.daphne_server", "-b", place.host, "-p", str(place.port),
+             "--ping-interval", "10", "--ping-timeout", "20", "--access-log",
+             str(place.logs / "access.log"), "--no-server-name", "lumihost.config.asgi:application"),
             "green", web_is_healthy,
         ),
         ChildPlan(
@@ -180,59 +226,81 @@ def plans(place: Place, *, sessions: int) -> list[ChildPlan]:
     ]  # fmt: skip
 
 
-async def _run(place: Place, *, sessions: int, demo: bool, quiet: bool) -> int:
-    leave = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    children: list[Child] = []
+@dataclass
+class _Running:
+    """One run of everything: started in order, stopped in the reverse one."""
 
-    def asked_to_leave() -> None:
-        if leave.is_set():
+    place: Place
+    sessions: int
+    demo: bool
+    quiet: bool
+    exit_when_live: bool
+    held_fd: int
+    children: list[Child] = field(default_factory=list)
+    leave: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> int:
+        """Until asked to leave."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._asked_to_leave)
+        main = asyncio.create_task(self._start_all())
+        leaving = asyncio.create_task(self.leave.wait())
+        try:
+            await asyncio.wait({main, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if main.done():
+                main.result()
+                await leaving
+            return 0
+        finally:
+            for task in (main, leaving):
+                task.cancel()
+            await asyncio.gather(main, leaving, return_exceptions=True)
+            await self._stop_all()
+
+    def _asked_to_leave(self) -> None:
+        if self.leave.is_set():
             # Asked a second time: no more patience.
-            for child in children:
+            for child in self.children:
                 child.kill()
-        leave.set()
+        self.leave.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked_to_leave)
-    main = asyncio.create_task(_start_all(place, children, sessions=sessions, demo=demo, quiet=quiet, leave=leave))
-    leaving = asyncio.create_task(leave.wait())
-    try:
-        await asyncio.wait({main, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if main.done():
-            main.result()
-            await leaving
-        return 0
-    finally:
-        for task in (main, leaving):
-            task.cancel()
-        await asyncio.gather(main, leaving, return_exceptions=True)
-        await _stop_all(children)
+    async def _start_all(self) -> None:
+        place, environment, started_s = self.place, self.place.environment(), time.monotonic()
+        for plan in plans(place, sessions=self.sessions):
+            child = Child(plan, env=environment, log_folder=place.logs, quiet=self.quiet, held_fds=(self.held_fd,))
+            self.children.append(child)
+            say(f"starting {plan.name} …", colour="grey")
+            await child.start()
+        took_s = time.monotonic() - started_s
+        say(f"Lumihost is up at {place.url} ({took_s:.1f} s); logs in {place.logs}; Ctrl-C stops everything")
+        if self.demo:
+            from lumihost.cli.demo import take_live
 
+            await take_live(place, until_first_frame=self.exit_when_live)
+        if self.exit_when_live:
+            self.leave.set()
 
-async def _start_all(
-    place: Place, children: list[Child], *, sessions: int, demo: bool, quiet: bool, leave: asyncio.Event
-) -> None:
-    environment = place.environment()
-    started_s = time.monotonic()
-    for plan in plans(place, sessions=sessions):
-        child = Child(plan, env=environment, log_folder=place.logs, quiet=quiet)
-        children.append(child)
-        say(f"starting {plan.name} …", colour="grey")
-        await child.start()
-    say(f"Lumihost is up at {place.url} ({time.monotonic() - started_s:.1f} s); logs in {place.logs}; Ctrl-C stops everything")
-    if demo:
-        from lumihost.cli.demo import take_live
+    async def _stop_all(self) -> None:
+        """The agent first, then the rest together: they wait for nobody."""
+        say("stopping …")
+        if len(self.children) > 3:
+            await self._end_sessions()
+        for child in self.children[3:]:
+            await child.stop()
+        await asyncio.gather(*(child.stop() for child in self.children[:3]))
+        say("stopped")
 
-        await take_live(place)
+    async def _end_sessions(self) -> None:
+        """Say so in the database: what does not end with its agent now is ended, not resumed, by the next `up`."""
+        from django.db import DatabaseError
 
+        from lumihost.cli import installation
 
-async def _stop_all(children: list[Child]) -> None:
-    """The agent first, then the rest together: they wait for nobody."""
-    say("stopping …")
-    for child in children[3:]:
-        await child.stop()
-    await asyncio.gather(*(child.stop() for child in children[:3]))
-    say("stopped")
+        try:
+            await asyncio.wait_for(asyncio.to_thread(installation.end_sessions, "Lumihost was stopped"), END_SESSIONS_S)
+        except (DatabaseError, TimeoutError) as error:
+            complain(f"sessions could not be marked as ended: {type(error).__name__} {error}")
 
 
 async def _healthy(url: str) -> bool:

@@ -17,7 +17,7 @@ from daphne.cli import CommandLineInterface
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
 from twisted.internet.interfaces import IPushProducer
-from zope.interface import implementer
+from zope.interface import implementer  # type: ignore[import-untyped]
 
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """The largest request of the API is a product file of 10 MB."""
@@ -80,7 +80,7 @@ class BodyQueue(asyncio.Queue[dict[str, Any]]):
             self._body = None
 
 
-class BoundedRequest(WebRequest):  # type: ignore[misc]
+class BoundedRequest(WebRequest):
     """Refuses a body over the limit of its path, whether it is announced or merely sent."""
 
     _refused = False
@@ -113,14 +113,14 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
             self.channel.loseConnection()
 
 
-class _Factory(HTTPFactory):  # type: ignore[misc]
+class _Factory(HTTPFactory):
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802 - the interface's name
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = BoundedRequest
         return protocol
 
 
-class FlowServer(Server):  # type: ignore[misc]
+class FlowServer(Server):
     """Daphne's server with back-pressure both ways."""
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
@@ -165,7 +165,7 @@ class FlowServer(Server):  # type: ignore[misc]
             flow.open.set()
 
 
-class _CommandLine(CommandLineInterface):  # type: ignore[misc]
+class _CommandLine(CommandLineInterface):
     server_class = FlowServer
 
 

@@ -11,12 +11,16 @@ import threading
 import time
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import OperationalError, close_old_connections
 
 from lumihost.live.dispatch import CeleryDispatcher
 from lumihost.live.notify import Notifier
 from lumihost.live.reconcile import INTERVAL_S, Reconciler
+
+FIRST_SWEEP_S = 60.0
+SWEEP_EVERY_S = 24 * 3600.0
 
 
 class Command(BaseCommand):
@@ -37,11 +41,14 @@ class Command(BaseCommand):
         holder = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(3)}"
         reconciler = Reconciler(holder=holder, dispatcher=CeleryDispatcher(), notifier=Notifier())
         self.stderr.write(f"reconciler {holder} runs")
+        sweep_at_s = time.monotonic() + FIRST_SWEEP_S
         try:
             while not leave.is_set():
                 started_s = time.monotonic()
                 try:
-                    reconciler.step()
+                    if reconciler.step() and time.monotonic() >= sweep_at_s:
+                        sweep_at_s = time.monotonic() + SWEEP_EVERY_S
+                        call_command("sweep", stdout=self.stderr)
                 except OperationalError as error:
                     # The database is away or busy: shows go on without us, the next round tries again.
                     self.stderr.write(f"database: {error}")
