@@ -9,7 +9,8 @@ from pathlib import Path
 
 from gpu_engine.session.process import die_with_parent, lower_priority, single_threaded_math, start_logging
 
-NICE = 5
+NICE = 2
+"""Below the picture, but above what would silence the host: a voice that starves is as bad as a frame that is late."""
 
 
 def main() -> int:

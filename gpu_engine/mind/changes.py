@@ -47,7 +47,7 @@ class Changes:
                 self._studio.inbox.outdate(turn.question)
             if turn.clip is self._floor.playing and not self._floor.cut_pending:
                 self._floor.cut(CutMode.PHRASE, REASON)
-        self._script.show_card()
+        self._script.shelf.show()
 
     def _cut_stale_sentence(self, now: datetime) -> None:
         playing = self._floor.playing

@@ -241,7 +241,7 @@ class Director:
 
     def pin(self, product: Product) -> None:
         """Show a product's card until the script moves to another segment."""
-        self._script.pin(product)
+        self._script.shelf.pin(product)
 
     def pause(self) -> None:
         """Stop the script after the sentence that plays; answers go on."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 
 from gpu_engine.mind.composer import ClipProgress, Utterance
-from gpu_engine.mind.facts import product_card
 from gpu_engine.mind.floor import Floor
-from gpu_engine.mind.lines import ScriptLines
-from gpu_engine.mind.script import Script, Sentence, cursor_from, cursor_tuple
+from gpu_engine.mind.script import Script, cursor_from, cursor_tuple
+from gpu_engine.mind.script_texts import ScriptTexts
+from gpu_engine.mind.shelf import Shelf
 from gpu_engine.mind.studio import Studio
 from gpu_engine.session.spec import Cursor, Lang, Product
-from gpu_engine.session.timeline import ClipEnded, ClipKind, EndReason, Playhead, Priority, ShowCard
+from gpu_engine.session.timeline import ClipEnded, ClipKind, EndReason, Playhead, Priority
 
 LEAD_MS = 6_000
 LEAD_MAX_MS = 12_000
 LEAD_SENTENCES = 2
 RESUME_PRIORITY = 15
 """A sentence said again goes before the waiting script and after the bridging phrase."""
-GAP_PRIORITY = 12
 HEARD_ENOUGH = 0.7
 FADE_KNOWN_MS = 120
 DISCLOSURE_EVERY_MS = 25 * 60_000
@@ -31,7 +30,8 @@ class ScriptRunner:
         self._studio = studio
         self._floor = floor
         self._script = Script(studio.spec.show)
-        self._lines = ScriptLines(studio.spec.seed)
+        self.shelf = Shelf(studio)
+        self._texts = ScriptTexts(studio, floor, self._script, self.shelf)
         self.next_cursor: Cursor = studio.spec.cursor
         self.paused = False
         self.ends_whole = True
@@ -48,9 +48,6 @@ class ScriptRunner:
         self._bridge_due = False
         self._gap_due = False
         self._skip_resume: set[str] = set()
-        self._pinned: str | None = None
-        self._card_segment = ""
-        self._card_product: str | None = None
         self._disclosed_ms: int | None = None
 
     # --- state others ask for ----------------------------------------------------------------------------------------
@@ -58,7 +55,7 @@ class ScriptRunner:
     @property
     def card_product(self) -> str | None:
         """The product on the card: what 'this' means."""
-        return self._pinned or self._card_product
+        return self.shelf.product_id
 
     @property
     def finished(self) -> bool:
@@ -85,16 +82,8 @@ class ScriptRunner:
         return sentence.lang if sentence else self._studio.spec.lang
 
     def next_texts(self, count: int) -> list[tuple[Lang, str]]:
-        """The script's next ``count`` sentences as they will be said now, and the next bridging phrase after the second."""
-        texts: list[tuple[Lang, str]] = []
-        now = self._studio.now()
-        for sentence in self._script.ahead(self.next_cursor, count):
-            said = self._lines.say(sentence, self._studio.knowledge, self._studio.gate, now, lambda *_: None)
-            if said is not None and said.text:
-                texts.append((sentence.lang, said.text))
-        lang = self.language_here()
-        texts.insert(2, (lang, self._lines.next_bridge(lang)))
-        return texts
+        """The script's next ``count`` sentences as they will be said now, and the next bridging phrase."""
+        return self._texts.expected(self.next_cursor, count, self.language_here())
 
     def products(self) -> list[Product]:
         """The products of the run-of-show: the card's first, then from here on in the show's order."""
@@ -117,7 +106,7 @@ class ScriptRunner:
         if foreign or head.cursor is not None:
             self._disclosed_ms = head.media_ms - DISCLOSURE_EVERY_MS + 5 * 60_000
         segment = self._script.segment(cursor_from(head.cursor) or self.next_cursor)
-        self._card_product = segment.product_id if segment and head.cursor is not None else None
+        self.shelf.put(segment.product_id if segment and head.cursor is not None else None)
         self._report_cursor(self.next_cursor)
 
     def _after_absence(self, head: Playhead) -> Cursor:
@@ -140,10 +129,7 @@ class ScriptRunner:
         segment = self._script.segment(cursor) if cursor is not None else None
         if cursor is None or segment is None:
             return
-        if segment.id != self._card_segment:
-            self._card_segment = segment.id
-            self._pinned = None
-        self._card_product = segment.product_id
+        self.shelf.follow(segment)
         self._report_cursor(cursor)
 
     def foreign_ended(self, message: ClipEnded) -> None:
@@ -217,19 +203,6 @@ class ScriptRunner:
     def let_go(self, clip_id: str) -> None:
         """This clip's sentence is not said again when it is cut."""
         self._skip_resume.add(clip_id)
-
-    def pin(self, product: Product) -> None:
-        """Show a product's card until the script moves to another segment."""
-        self._pinned = product.id
-        self._card_segment = self._card_segment or "-"
-        self.show_card()
-
-    def show_card(self) -> None:
-        """Send the card anew."""
-        if self.card_product is None:
-            return
-        product = self._studio.knowledge.product(self.card_product)
-        self._studio.send(ShowCard(product_card(product, self._studio.spec.lang, self._studio.now())))
 
     def pause(self) -> None:
         """Stop after the sentence that plays."""
@@ -339,19 +312,18 @@ class ScriptRunner:
             self._bridge_due = False
             segment = self._script.segment(self._resume or self.next_cursor)
             if segment is not None and not self.in_gap:
-                return self._plain(self._lines.bridge(here), ClipKind.BRIDGE, Priority.BRIDGE, here)
+                return self._texts.bridge(here)
         if self._resume is not None:
             cursor, self._resume = self._resume, None
-            said = self._sentence_at(cursor, RESUME_PRIORITY, advance=False)
+            said = self._texts.sentence_at(cursor, RESUME_PRIORITY)
             if said is not None:
                 return said
         due_ms = self._floor.media_ms + self.ahead_ms()
         if self._disclosed_ms is None or due_ms - self._disclosed_ms >= DISCLOSURE_EVERY_MS:
             self._disclosed_ms = int(due_ms)
-            here = self.language_here()
-            line = self._lines.disclosure(here)
-            return self._plain(line, ClipKind.ANNOUNCEMENT, Priority.SCRIPT, here, interruptible=False)
-        return self._sentence_at(self.next_cursor, Priority.SCRIPT, advance=True)
+            return self._texts.disclosure(self.language_here())
+        said, self.next_cursor = self._texts.sentence_from(self.next_cursor, Priority.SCRIPT)
+        return said
 
     def _rest_of_gap(self) -> Utterance | None:
         """An answer ends a gap early: what is left of it comes back as a silent clip after the answer."""
@@ -364,50 +336,4 @@ class ScriptRunner:
         if left < 500:
             self.gap_until_ms = 0
             return None
-        lang = self._studio.spec.lang
-        return Utterance(self._floor.new_id("s"), "", ClipKind.SCRIPT, GAP_PRIORITY, "", lang, gap_after_ms=left)
-
-    def _sentence_at(self, cursor: Cursor, priority: int, *, advance: bool) -> Utterance | None:
-        """The first sentence at or after ``cursor`` that may be said now; others are skipped and reported."""
-        studio = self._studio
-        for _ in range(200):
-            sentence = self._script.at(cursor)
-            if sentence is None:
-                return None
-            cursor = self._script.after(sentence.cursor)
-            if advance:
-                self.next_cursor = cursor
-            said = self._lines.say(sentence, studio.knowledge, studio.gate, studio.now(), studio.report_gate)
-            if said is not None:
-                return Utterance(
-                    clip_id=self._floor.new_id("s"),
-                    turn_id="",
-                    kind=ClipKind.SCRIPT,
-                    priority=priority,
-                    text=said.text,
-                    lang=sentence.lang,
-                    facts=said.facts,
-                    card=product_card(self._shown_with(sentence), studio.spec.lang, studio.now()),
-                    emotion=said.emotion,
-                    interruptible=sentence.interruptible,
-                    cursor=cursor_tuple(sentence.cursor),
-                    gap_after_ms=sentence.gap_after_ms,
-                    stressed=studio.stressed((sentence.segment.product_id or "",), sentence.lang),
-                )
-            if not advance:
-                return None
-        return None
-
-    def _shown_with(self, sentence: Sentence) -> Product | None:
-        """The product on the card while a sentence sounds: the pinned one until the segment changes."""
-        pinned = self._pinned if sentence.segment.id == self._card_segment else None
-        product_id = sentence.segment.product_id
-        shown = self._studio.knowledge.product(pinned) if pinned else None
-        return shown or (self._studio.knowledge.product(product_id) if product_id else None)
-
-    def _plain(self, text: str, kind: ClipKind, priority: int, lang: Lang, *, interruptible: bool = True) -> Utterance | None:
-        checked = self._studio.gate.check(text, lang=lang, product_ids=None, now=self._studio.now())
-        if not checked.allowed:
-            self._studio.report_gate(text, checked)
-            return None
-        return Utterance(self._floor.new_id("s"), "", kind, priority, checked.text, lang, interruptible=interruptible)
+        return self._texts.silence(left)
