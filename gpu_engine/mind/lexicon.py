@@ -197,5 +197,5 @@ STOP_EN: frozenset[str] = frozenset(
     exactly again per each than then up there's that's u ur r im dont don't isn't doesn't can't only even ever something
     anything someone anyone show shop store streamer bro sis mate man live recommend best better which's give gimme see look
     looks looking think sure actually maybe total altogether me's
-    """.split()
+    """.split()  # noqa: SIM905
 )
