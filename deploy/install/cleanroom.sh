@@ -22,9 +22,11 @@ if [ ! -x "$room/usr/bin/make" ]; then
     { tail -20 "$room.log"; exit 1; }
 fi
 
-for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /root/.npmrc /root/.config/pip/pip.conf; do
-  [ -e "$file" ] && mkdir -p "$room$(dirname "$file")" && cp -L "$file" "$room$file"
+# How this machine reaches its package indexes (names, certificates, client settings) goes along; nothing else does.
+for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/xdg/pip/pip.conf /etc/npmrc /root/.npmrc /root/.config/pip/pip.conf; do
+  if [ -e "$file" ]; then mkdir -p "$room$(dirname "$file")" && cp -L "$file" "$room$file"; fi
 done
+cp -rL /etc/ssl/certs/. "$room/etc/ssl/certs/" 2>/dev/null || true
 cp -rL /etc/apt/. "$room/etc/apt/" 2>/dev/null || true
 mountpoint -q "$room/proc" || mount -t proc proc "$room/proc"
 mountpoint -q "$room/dev" || mount --rbind /dev "$room/dev"
@@ -34,10 +36,10 @@ chroot "$room" id builder >/dev/null 2>&1 || chroot "$room" useradd --create-hom
 rm -rf "$room/home/builder/lumihost" "$room/root/lumihost"
 git clone -q "$root" "$room/home/builder/lumihost"
 git clone -q "$root" "$room/root/lumihost"
-chroot "$room" chown -R builder /home/builder/lumihost
+if [ -e /root/.npmrc ]; then cp /root/.npmrc "$room/home/builder/.npmrc"; fi
+chroot "$room" chown -R builder /home/builder
 
-# Settings of this machine's package clients (an index to use, a proxy) go along; nothing else does.
-keep=$(env | grep -E '^(PIP_|NPM_|npm_|UV_|HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|SSL_CERT|REQUESTS_CA)' | tr '\n' ' ' || true)
+keep=$(env | grep -E '^(PIP_CERT|PIP_INDEX_URL|PIP_DEFAULT_TIMEOUT|NPM_|npm_config_|HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|SSL_CERT|REQUESTS_CA|NODE_EXTRA_CA)' | tr '\n' ' ' || true)
 inside() {
   user=$1
   shift

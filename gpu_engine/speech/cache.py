@@ -71,41 +71,46 @@ class SpeechCache:
 
     def get(self, key: str) -> CachedClause | None:
         """The clause, or ``None`` when it is absent or its file is damaged (then it is removed)."""
+        # The disk is read and written outside the lock: the event loop asks ``in`` while the worker stores.
         with self._lock:
             if key not in self._sizes:
                 self.misses += 1
                 return None
-            path = self._path(key)
-            try:
-                found = _unpack(path.read_bytes())
-                os.utime(path)
-            except (OSError, ValueError, msgspec.DecodeError):
-                self.damaged += 1
+        path = self._path(key)
+        try:
+            found = _unpack(path.read_bytes())
+            os.utime(path)
+        except (OSError, ValueError, msgspec.DecodeError):
+            with self._lock:
                 self.misses += 1
-                self._forget(key)
-                return None
-            self._sizes[key] = self._sizes.pop(key)
+                if key in self._sizes:
+                    self.damaged += 1
+                    self._forget(key)
+            return None
+        with self._lock:
+            if key in self._sizes:
+                self._sizes[key] = self._sizes.pop(key)
             self.hits += 1
-            return found
+        return found
 
     def put(self, key: str, clause: CachedClause) -> bool:
         """Store a whole clause; false when it is too big for the cache or the disk refuses (speech goes on without)."""
         raw = _pack(clause)
-        with self._lock:
-            if len(raw) > self._limit:
-                return False
-            part = self._path(key).with_suffix(".part")
-            try:
-                part.write_bytes(raw)
+        if len(raw) > self._limit:
+            return False
+        part = self._path(key).with_suffix(f".{threading.get_ident()}.part")
+        try:
+            part.write_bytes(raw)
+            with self._lock:
                 part.replace(self._path(key))
-            except OSError:
-                part.unlink(missing_ok=True)
-                return False
-            self._total += len(raw) - self._sizes.pop(key, 0)
-            self._sizes[key] = len(raw)
-            while self._total > self._limit:
-                self._forget(next(iter(self._sizes)))
-            return True
+                self._total += len(raw) - self._sizes.pop(key, 0)
+                self._sizes[key] = len(raw)
+                while self._total > self._limit:
+                    self._forget(next(iter(self._sizes)))
+        except OSError:
+            part.unlink(missing_ok=True)
+            return False
+        return True
 
     def _forget(self, key: str) -> None:
         self._total -= self._sizes.pop(key)

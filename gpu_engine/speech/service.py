@@ -357,7 +357,13 @@ class SpeechService:
             self._presynthesis_keys.add(key)
         style = replace(job.style, urgent=False)
         done = self._presynthesised(key, job.clause)
-        self._enqueue(_Job("", job.clause, job.spoken, job.lang, style, PRESYNTHESIS, done, time.monotonic()))
+        again = _Job("", job.clause, job.spoken, job.lang, style, PRESYNTHESIS, done, time.monotonic())
+        try:
+            self._enqueue(again)
+        except (SpeechBusy, SpeechError):
+            # Filled up or closing meanwhile: the clause is simply made again when it is asked for again.
+            with self._lock:
+                self._presynthesis_keys.discard(key)
 
     def _hand_over(self, job: _Job, item: SpeechChunk | SpeechFault) -> None:
         loop = self._loop
