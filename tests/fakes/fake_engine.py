@@ -1,7 +1,7 @@
 """An engine without picture or sound: speaks the control socket, writes usage and a recording like the real supervisor.
 
 ``python -m tests.fakes.fake_engine --spec S --run-dir D``. Behaviour is told by the file ``<run_dir>/../../fake.json``:
-{"die_after_s": …, "exit_code": …, "ignore_stop": true, "hang": true}. It makes one media second every
+{"die_after_s": …, "exit_code": …, "ignore_stop": true, "ignore_term": true, "hang": true}. It makes one media second every
 ``LUMIHOST_FAKE_SECOND_S`` real seconds (default 0.1) and says one line a media second.
 """
 
@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import time
 from collections import deque
 from pathlib import Path
@@ -59,6 +60,8 @@ class FakeEngine:
 
     async def run(self) -> int:
         """Until stopped, or until it is told to die."""
+        if self.orders.get("ignore_term"):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         server = await asyncio.start_unix_server(self._client, socket_path(self.run_dir / "control.sock"))
         self.event("state", {"state": "starting", "reason": ""})
         self.state = "live"

@@ -18,6 +18,7 @@ from gpu_engine.session.usage import read_journal
 from tests.fakes.fake_platform import FakePlatform, until
 from workers.contracts import commands
 from workers.contracts import node as wire
+from workers.node import journal as journal_of_runs
 from workers.node.agent import AgentOptions, NodeAgent
 from workers.node.supervisor import SupervisionOptions
 
@@ -308,3 +309,48 @@ async def test_an_engine_gets_none_of_the_agents_credentials(
         await live(platform, "ses_a")
         environment = psutil.Process(engine_pid(agent, "ses_a")).environ()
         assert not {"LUMIHOST_NODE_TOKEN", "DJANGO_SECRET_KEY"} & environment.keys()
+
+
+async def test_leaving_with_stop_sessions_leaves_no_engine_however_stubborn(root: Path, platform: FakePlatform) -> None:
+    root.mkdir(parents=True)
+    (root / "fake.json").write_text(json.dumps({"ignore_stop": True, "ignore_term": True}))
+    async with agent_of(root, platform, exit_grace_s=1.5) as agent:
+        assign(platform, agent, "ses_a")
+        await live(platform, "ses_a")
+        pid = engine_pid(agent, "ses_a")
+    assert not alive(pid)
+    assert platform.seen("ses_a", 1)[-1] == "ended"
+
+
+async def test_a_ruined_journal_loses_neither_the_engine_nor_its_usage(root: Path, platform: FakePlatform) -> None:
+    async with agent_of(root, platform, stop_sessions_on_exit=False) as agent:
+        assign(platform, agent, "ses_a", spec=RECORDED)
+        await live(platform, "ses_a")
+        pid = engine_pid(agent, "ses_a")
+    (root / "sessions/ses_a.1/agent.json").write_bytes(b"")
+    async with agent_of(root, platform) as agent:
+        assert [(h.session, h.epoch, h.pid) for h in platform.hellos[-1].sessions] == [("ses_a", 1, pid)]
+        seconds = platform.seconds("ses_a", 1)
+        await until(lambda: platform.seconds("ses_a", 1) > seconds)
+        await until(lambda: agent._sessions["ses_a", 1].record.state == "live")
+        assert engine_pid(agent, "ses_a") == pid
+        assert agent._sessions["ses_a", 1].record.starts == 1
+    assert not alive(pid)
+
+
+async def test_a_disk_that_takes_no_record_stops_no_show(
+    root: Path, platform: FakePlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with agent_of(root, platform) as agent:
+        assign(platform, agent, "ses_a")
+        await live(platform, "ses_a")
+        connections = agent.uplink.connections
+        with monkeypatch.context() as patch:
+            patch.setattr(journal_of_runs, "write_private", full)
+            seconds = platform.seconds("ses_a", 1)
+            await until(lambda: platform.seconds("ses_a", 1) >= seconds + 6)
+            assert agent.uplink.connections == connections
+        assert "interrupted" not in platform.seen("ses_a", 1)

@@ -76,7 +76,7 @@ def test_a_record_survives_and_a_torn_one_is_no_record(run: RunDirectory) -> Non
     assert [found for _, found in journal.known_runs(run.path.parent)] == [record]
     run.record.write_bytes(b'{"session": "ses_')
     assert run.load() is None
-    assert list(journal.known_runs(run.path.parent)) == []
+    assert [(r.session, r.epoch, r.pid, r.starts) for _, r in journal.known_runs(run.path.parent)] == [("ses_a", 1, 0, 0)]
 
 
 @pytest.mark.parametrize("session", ["../x", "a/b", "", "ses.1", "x" * 65, "主播", "a\0b"])
@@ -216,3 +216,16 @@ def test_the_wire_refuses_what_is_not_a_message() -> None:
             wire.decode_from_node(frame)
     usage = wire.Usage("s", 1, (wire.UsageSegment(1, 1, 0, 5, 99, 720, ("a",)),))
     assert wire.decode_from_node(wire.encode(usage)) == usage
+
+
+def test_a_damaged_line_does_not_hide_the_usage_after_it(run: RunDirectory) -> None:
+    journal_file = UsageJournal(run.usage)
+    for number in range(3):
+        journal_file.append(
+            incarnation=1, from_s=number, to_s=number + 1, started_at_ms=0, height_px=720, accepted_by=("webrtc",)
+        )  # fmt: skip
+    lines = run.usage.read_bytes().splitlines(keepends=True)
+    run.usage.write_bytes(lines[0] + b"\x00" * 40 + b"\n" + lines[2] + lines[1][:10])
+    tail = UsageTail(run.usage, 0)
+    assert [segment.seq for segment in tail.take(10)] == [1, 3]
+    assert tail.take(10) == ()

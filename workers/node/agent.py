@@ -300,7 +300,14 @@ class NodeAgent:
             session.supervisor.request_stop("the node was stopped", self.options.exit_grace_s * 0.6)
         running = [session.task for session in self._sessions.values() if session.active]
         if running:
-            await asyncio.wait(running, timeout=self.options.exit_grace_s * 0.75)
+            _, stubborn = await asyncio.wait(running, timeout=self.options.exit_grace_s * 0.75)
+            if stubborn:
+                # Nobody would watch them after us: a show without an agent must not go on pushing.
+                for session in self._sessions.values():
+                    if session.active:
+                        log.warning("engine killed: it did not end in time", session=session.record.session)
+                        session.supervisor.kill()
+                await asyncio.wait(stubborn, timeout=2.0)
         while self._sessions and self.uplink.connected and time.monotonic() < deadline_s:
             for key, session in list(self._sessions.items()):
                 if not session.active:

@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from workers.contracts.node import FINAL_STATES, NodeSessionState
+from workers.node.process import find_leader
+
+log = structlog.get_logger(__name__)
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KEEP_SETTLED_S = 24 * 3600.0
@@ -106,8 +110,15 @@ class RunDirectory:
         self.recordings.mkdir(exist_ok=True)
 
     def save(self, record: RunRecord) -> None:
-        """Replace the record; a reader sees the old one or the new one, whole."""
-        write_private(self.record, msgspec.json.encode(record))
+        """Replace the record; a reader sees the old one or the new one, whole.
+
+        A disk that is full keeps the old one and is no reason to stop: the record in memory rules while the agent lives, and
+        a restarted agent finds out the rest (:meth:`rebuilt`).
+        """
+        try:
+            write_private(self.record, msgspec.json.encode(record))
+        except OSError as error:
+            log.error("run record not written", file=str(self.record), error=error.strerror)
 
     def load(self) -> RunRecord | None:
         """The record, or None when there is none or it cannot be read."""
@@ -115,6 +126,20 @@ class RunDirectory:
             return msgspec.json.decode(self.record.read_bytes(), type=RunRecord)
         except (OSError, msgspec.DecodeError):
             return None
+
+    def rebuilt(self) -> RunRecord | None:
+        """What can be told of a run whose record is unreadable: its name, its engine if one runs, and where its numbers
+        must go on. None for a folder that is no run's."""
+        session, _, epoch = self.path.name.rpartition(".")
+        if not _SAFE_ID.fullmatch(session) or not epoch.isdecimal():
+            return None
+        parts = [path.name.split(".")[2] for path in self.recordings.glob(f"{self.path.name}.*.mp4")]
+        record = RunRecord(session, int(epoch), starts=max((int(part) for part in parts if part.isdecimal()), default=0))
+        leader = find_leader(self.path)
+        if leader is not None:
+            record.pid, record.pid_started_s = leader
+        log.error("run record unreadable, rebuilt", run=self.path.name, pid=record.pid)
+        return record
 
     def forget_secrets(self) -> None:
         """Remove the show files: they hold stream keys and are of no use once the run is over."""
@@ -134,10 +159,15 @@ class RunDirectory:
 def write_private(path: Path, content: bytes) -> None:
     """Replace ``path`` atomically with a file only its owner may read."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    temporary.replace(path)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def known_runs(sessions_root: Path) -> Iterator[tuple[RunDirectory, RunRecord]]:
@@ -147,6 +177,8 @@ def known_runs(sessions_root: Path) -> Iterator[tuple[RunDirectory, RunRecord]]:
     for path in sorted(sessions_root.iterdir()):
         run = RunDirectory(path)
         record = run.load()
+        if record is None and path.is_dir() and (run.record.exists() or run.spec.exists()):
+            record = run.rebuilt()
         if record is not None:
             yield run, record
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from workers.contracts import node as wire
 from workers.node.journal import RunDirectory, RunRecord
+
+log = structlog.get_logger(__name__)
 
 MAX_EVENTS = 2000
 _EVENTS_PER_TURN = 100
@@ -51,8 +54,14 @@ class UsageTail:
                 try:
                     segment = msgspec.json.decode(line, type=wire.UsageSegment)
                 except msgspec.DecodeError:
-                    # A torn line: the engine cuts it off and writes a whole one in its place when it restarts.
-                    break
+                    if not file.readline().endswith(b"\n"):
+                        # A torn line: the engine cuts it off and writes a whole one in its place when it restarts.
+                        break
+                    # Whole lines follow, so this one is damaged for good; those after it are still owed.
+                    log.error("usage line unreadable, left out", file=str(self._path), offset=self._offset)
+                    self._offset += len(line)
+                    file.seek(self._offset)
+                    continue
                 self._offset += len(line)
                 if segment.seq > self._after_seq:
                     segments.append(segment)

@@ -57,7 +57,8 @@ class PlatformClient:
         """Stream a finished recording up; memory stays at one chunk.
 
         Raises:
-            UploadRefused: 4xx. PlatformUnavailable: anything else, or the platform counted other bytes than we sent.
+            UploadRefused: 4xx. PlatformUnavailable: anything else (also 401: a token can be renewed, a recording that is
+                given up is lost), or the platform counted other bytes than we sent.
         """
         size = path.stat().st_size
         try:
@@ -68,7 +69,7 @@ class PlatformClient:
             )  # fmt: skip
         except httpx.HTTPError as error:
             raise PlatformUnavailable(f"PUT {path.name}: {type(error).__name__}: {error}") from error
-        if 400 <= response.status_code < 500 and response.status_code not in (408, 429):
+        if 400 <= response.status_code < 500 and response.status_code not in (401, 408, 429):
             raise UploadRefused(f"{path.name}: {response.status_code} {response.text[:200]}")
         if response.status_code not in (200, 201):
             raise PlatformUnavailable(f"PUT {path.name}: {response.status_code}")

@@ -97,6 +97,17 @@ class EngineProcess:
             os.close(self._pidfd)
 
 
+def find_leader(run_dir: Path) -> tuple[int, float] | None:
+    """(pid, start time) of the process group leader that has ``run_dir`` among its arguments, if there is one."""
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == process.pid and str(run_dir) in process.cmdline():
+                return process.pid, float(process.create_time())
+        except (psutil.Error, ProcessLookupError):
+            continue
+    return None
+
+
 def kill_leftovers(run_dir: Path, group: int) -> int:
     """SIGKILL members of process group ``group`` that name ``run_dir`` on their command line; returns how many.
 

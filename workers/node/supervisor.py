@@ -82,6 +82,7 @@ class SessionSupervisor:
         if record.stop_reason:
             self._ending.asked.set()
         self._link: EngineLink | None = None
+        self._process: EngineProcess | None = None
         self._engine_reason = ""
         self._engine_ended = False
         self.fenced = False
@@ -111,6 +112,11 @@ class SessionSupervisor:
         kill_leftovers(self.run_directory.path, self.record.pid)
         self._set_state(NodeSessionState.FAILED, reason)
 
+    def kill(self) -> None:
+        """End the engine without asking; :meth:`run` then concludes as for any end that was asked for."""
+        if self._process is not None:
+            self._process.kill()
+
     async def call(self, method: str, params: dict[str, Any], timeout_s: float) -> Reply:
         """Ask the engine; never raises, an engine that cannot answer is an error reply."""
         link = self._link
@@ -137,7 +143,9 @@ class SessionSupervisor:
                 process = await self._start()
                 if process is None:
                     continue
+            self._process = process
             code = await self._attend(process)
+            self._process = None
             process.kill()
             process.close()
             process = None
@@ -396,7 +404,10 @@ def _exit_text(code: int | None) -> str:
 
 def _engine_environment() -> dict[str, str]:
     """The agent's environment without the platform's credentials: an engine needs none of them."""
-    secret = ("LUMIHOST_SECRET", "LUMIHOST_NODE_TOKEN", "LUMIHOST_INTERNAL", "DJANGO_", "DATABASE_URL", "STRIPE_")
+    secret = (
+        "LUMIHOST_SECRET", "LUMIHOST_NODE_TOKEN", "LUMIHOST_INTERNAL", "LUMIHOST_BROKER", "LUMIHOST_REDIS", "LUMIHOST_DATABASE",
+        "LUMIHOST_MASTER_KEYS", "DJANGO_", "DATABASE_URL", "STRIPE_",
+    )  # fmt: skip
     return {key: value for key, value in os.environ.items() if not key.startswith(secret)}
 
 

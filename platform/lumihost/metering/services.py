@@ -17,6 +17,8 @@ from workers.contracts.node import UsageSegment
 log = logging.getLogger(__name__)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_INSTANT_MS = 4_102_444_800_000
+"""The year 2100."""
 
 
 @transaction.atomic
@@ -41,7 +43,7 @@ def record_usage(*, session_id: str, epoch: int, segments: Sequence[UsageSegment
     )
     rows = []
     for segment in {s.seq: s for s in segments if s.seq not in known}.values():
-        if not 0 < segment.to_s - segment.from_s <= fold.MAX_SEGMENT_S or segment.from_s < 0 or segment.seq < 1:
+        if not _can_be_true(segment):
             log.error("session %s epoch %d: usage segment %s cannot be true and is not charged", session_id, epoch, segment)
             continue
         rows.append(
@@ -75,6 +77,18 @@ def refold(session: LiveSession, hours: Iterable[datetime]) -> None:
                 bucket.cost_micros = seconds * _price(session, currency, height)
                 bucket.currency = currency
                 bucket.save()
+
+
+def _can_be_true(segment: UsageSegment) -> bool:
+    """One segment the database cannot hold would keep all later ones of its node from being acknowledged."""
+    return (
+        0 < segment.to_s - segment.from_s <= fold.MAX_SEGMENT_S
+        and 0 <= segment.from_s < 2**31
+        and 1 <= segment.seq < 2**63
+        and 0 <= segment.incarnation < 2**31
+        and 0 <= segment.height_px <= 16_384
+        and 0 <= segment.started_at_ms < _LAST_INSTANT_MS
+    )
 
 
 def _price(session: LiveSession, currency: str, height_px: int) -> int:
