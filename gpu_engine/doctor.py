@@ -116,7 +116,7 @@ def _label() -> Finding:
 
     for lang, text in (("zh", "AI生成 · 数字人"), ("en", "AI-generated · digital human")):
         try:
-            Stage(640, 360, lang, text)
+            Stage(1280, 720, lang, text).background()
         except StageError as error:
             return _finding("label font", "fail", str(error), "restore gpu_engine/stage/fonts")
     return _finding("label font", "ok", f"draws the AI label in {len(Text.model_fields)} languages")

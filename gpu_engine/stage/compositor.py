@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gpu_engine.session.timeline import Card
-from gpu_engine.stage.backdrop import backdrop
+from gpu_engine.stage.backdrop_store import stored_backdrop
 from gpu_engine.stage.blend import Sprite, blend
 from gpu_engine.stage.layout import layout
 from gpu_engine.stage.sprites import caption_sprite, card_sprite, fit_picture, label_sprite, picture_size, shadow
@@ -121,7 +121,7 @@ class Stage:
 
     def background(self) -> NDArray[np.uint8]:
         """The studio without host, uint8[height, width, 3] BGR. Takes a second or two: call once."""
-        return backdrop(self._plan.width, self._plan.height, self._plan.host_x)
+        return stored_backdrop(self._plan.width, self._plan.height, self._plan.host_x)
 
     def preload(self, path: str) -> None:
         """Start loading a card picture; ``pictures_failed`` names those that could not be read."""
