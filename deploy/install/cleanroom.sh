@@ -23,7 +23,7 @@ if [ ! -x "$room/usr/bin/make" ]; then
 fi
 
 # How this machine reaches its package indexes (names, certificates, client settings) goes along; nothing else does.
-for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/xdg/pip/pip.conf /etc/npmrc /root/.npmrc /root/.config/pip/pip.conf; do
+for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/npmrc /root/.npmrc /root/.config/pip/pip.conf; do
   if [ -e "$file" ]; then mkdir -p "$room$(dirname "$file")" && cp -L "$file" "$room$file"; fi
 done
 cp -rL /etc/ssl/certs/. "$room/etc/ssl/certs/" 2>/dev/null || true

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -40,6 +41,7 @@ def stored_backdrop(width: int, height: int, host_x: float, folder: Path | None 
         if cv2.imwrite(str(part), painted):
             part.replace(path)
     except (OSError, cv2.error) as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         log.info("backdrop not kept", folder=str(path.parent), error=str(error))
     return painted
