@@ -11,6 +11,7 @@ from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 
 from tenants.access import membership_of
 from tenants.context import scope
@@ -85,6 +86,22 @@ class TenantConsumer(AsyncJsonWebsocketConsumer):
         origin = headers.get(b"origin", "")
         return bool(origin) and (urlsplit(origin).netloc == headers.get(b"host") or origin in settings.CSRF_TRUSTED_ORIGINS)
 
+    async def _still_signed_in(self, user_id: str) -> bool:
+        """Whether the session the socket was opened with is still the user's: signing out, an expired or a revoked session
+        ends its sockets too. A scope without a session (another way of signing in) is judged by its user alone."""
+        session = self.scope.get("session")
+        if session is None:
+            return True
+
+        def read() -> bool:
+            key = session.session_key
+            return (
+                bool(key)
+                and str(type(session._wrapped if hasattr(session, "_wrapped") else session)(key).get(SESSION_KEY)) == user_id
+            )
+
+        return bool(await database_sync_to_async(read)())
+
     def _member(self) -> Membership:
         assert self.membership is not None
         return self.membership
@@ -93,7 +110,7 @@ class TenantConsumer(AsyncJsonWebsocketConsumer):
         """Read membership again; close and return false when entry is refused."""
         user = self.scope.get("user")
         code = None
-        if user is None or not user.is_authenticated:
+        if user is None or not user.is_authenticated or not await self._still_signed_in(str(user.pk)):
             code = CLOSE_UNAUTHENTICATED
         else:
             found = await database_sync_to_async(membership_of)(user.pk, self.scope["url_route"]["kwargs"]["tenant_id"])

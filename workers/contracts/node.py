@@ -86,6 +86,8 @@ class Hello(msgspec.Struct, frozen=True, tag_field="type", tag="hello"):
     version: str
     sessions: tuple[HeldSession, ...] = ()
     draining: bool = False
+    instance: str = ""
+    """Made once per agent folder: tells an agent that came back from a second one under the same node id."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag_field="type", tag="heartbeat"):
@@ -166,12 +168,14 @@ class Welcome(msgspec.Struct, frozen=True, tag_field="type", tag="welcome"):
 
 
 class Lease(msgspec.Struct, frozen=True, tag_field="type", tag="lease"):
-    """``ok`` false means another epoch owns the session: stop this engine at once."""
+    """``ok`` false means another epoch owns the session: stop this engine at once. ``tell_state`` asks for the state anew: the
+    platform took the node for lost and holds the session for interrupted."""
 
     session: str
     epoch: int
     ok: bool
     ttl_s: float = LEASE_TTL_S
+    tell_state: bool = False
 
 
 class UsageAck(msgspec.Struct, frozen=True, tag_field="type", tag="usage_ack"):
@@ -199,7 +203,8 @@ class StateAck(msgspec.Struct, frozen=True, tag_field="type", tag="state_ack"):
 
 
 class Call(msgspec.Struct, frozen=True, tag_field="type", tag="call"):
-    """Ask the engine of (session, epoch) for ``method``; answer within ``deadline_ms`` from receipt."""
+    """Ask the engine of (session, epoch) for ``method``; answer within ``deadline_ms`` from receipt. ``knowledge`` with
+    {"fetch": true} means: take it from the session's spec, it is too large for this socket."""
 
     id: str
     session: str

@@ -20,7 +20,7 @@ from workers.node.celery_child import CeleryChild
 from workers.node.journal import RunDirectory, RunRecord
 from workers.node.lease import Lease
 from workers.node.outgoing import Outgoing
-from workers.node.platform_client import PlatformClient, PlatformUnavailable
+from workers.node.platform_client import PlatformClient, PlatformUnavailable, SpecRefused
 from workers.node.supervisor import SessionSupervisor, SupervisionOptions
 from workers.node.uplink import Uplink
 from workers.node.uploads import Uploader
@@ -105,6 +105,7 @@ class NodeAgent:
         self._calls: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
         self._hardware: dict[str, object] = {}
+        self._instance = ""
         self.uplink = Uplink(options.url, options.token, self)
         self._client = PlatformClient(options.url, options.token)
         self._uploader = Uploader(self._client)
@@ -122,6 +123,7 @@ class NodeAgent:
         self.options.sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._hardware = capacity.hardware(self.options.root)
         capacity.load(self.options.root)
+        self._instance = journal.instance_of(self.options.root)
         server = await self._listen()
         services: list[asyncio.Task[None]] = []
         try:
@@ -323,7 +325,13 @@ class NodeAgent:
             for r in (s.record for s in self._sessions.values() if not s.supervisor.fenced)
         )
         return wire.Hello(
-            self.options.node_id, self.options.capacity_sessions, dict(self._hardware), VERSION, held, self._leaving.is_set()
+            self.options.node_id,
+            self.options.capacity_sessions,
+            dict(self._hardware),
+            VERSION,
+            held,
+            self._leaving.is_set(),
+            self._instance,
         )
 
     def heartbeat(self) -> wire.Heartbeat:
@@ -353,6 +361,8 @@ class NodeAgent:
         match message:
             case wire.Lease(ok=True):
                 session.lease.granted(message.ttl_s)
+                if message.tell_state:
+                    session.owed.state_changed()
             case wire.Lease():
                 session.supervisor.fence()
             case wire.UsageAck():
@@ -374,5 +384,12 @@ class NodeAgent:
         task.add_done_callback(self._calls.discard)
 
     async def _call(self, session: _Session, call: wire.Call) -> None:
-        reply = await session.supervisor.call(call.method, call.params, call.deadline_ms / 1000)
+        params = call.params
+        if call.method == "knowledge" and params.get("fetch"):
+            try:
+                params = {"knowledge": (await self._client.spec(call.session, call.epoch))["knowledge"]}
+            except (PlatformUnavailable, SpecRefused) as error:
+                self.uplink.reply(wire.CallReply(call.id, False, error=wire.CallError.UNAVAILABLE, detail=str(error)))
+                return
+        reply = await session.supervisor.call(call.method, params, call.deadline_ms / 1000)
         self.uplink.reply(wire.CallReply(call.id, not reply.error, reply.result, reply.error, reply.detail))

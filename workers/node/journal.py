@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -168,6 +169,19 @@ def write_private(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def instance_of(root: Path) -> str:
+    """The name of the agent that owns ``root``, made on first use; a passing one when it cannot be kept."""
+    file = root / "instance"
+    with contextlib.suppress(OSError):
+        known = file.read_text(encoding="utf-8").strip()
+        if known:
+            return known[:64]
+    made = secrets.token_hex(16)
+    with contextlib.suppress(OSError):
+        write_private(file, made.encode())
+    return made
 
 
 def known_runs(sessions_root: Path) -> Iterator[tuple[RunDirectory, RunRecord]]:

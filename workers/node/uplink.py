@@ -25,6 +25,7 @@ _PING_S = 5.0
 _RETRY_S = (0.3, 5.0)
 _REFUSED = {
     4401: "it does not know the token: `manage.py register_node` on the platform writes the token file",
+    4410: "another agent is connected under this node id: give this one an id of its own, or stop the other",
     4403: "the token belongs to another node id: give --node-id the name it was registered under",
 }
 

@@ -32,7 +32,7 @@ class CursorList(CursorPagination):
         cursor = super().decode_cursor(request)
         if cursor is not None and cursor.position is not None:
             try:
-                known = parse_datetime(cursor.position) is not None
+                known = parse_datetime(str(cursor.position)) is not None
             except ValueError:
                 known = False
             if not known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,9 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 300.0
+MAX_ATTEMPTS = 40
+"""Some two and a half hours; then the message is given up, with its error on the row and in the log."""
+BUDGET_S = 2.0
 
 Handler = Callable[[Outbox], None]
 
@@ -40,10 +44,11 @@ def emit(topic: str, payload: Mapping[str, Any], *, delay_s: float = 0.0) -> Out
     )
 
 
-def deliver(handlers: Mapping[str, Handler], *, limit: int = 100) -> int:
+def deliver(handlers: Mapping[str, Handler], *, limit: int = 100, budget_s: float = BUDGET_S) -> int:
     """Hand due messages of the topics in ``handlers`` to their handlers, each outside any transaction.
 
-    A handler that raises is tried again after 1 s, 2 s, 4 s … up to 5 min; the error is kept on the row. One process calls
+    A handler that raises is tried again after 1 s, 2 s, 4 s … up to 5 min; the error is kept on the row. No message is begun
+    after ``budget_s``: the caller has other duties. One process calls
     this (the reconciler), and handlers must bear a repetition: a crash between handler and mark delivers again.
 
     Returns:
@@ -52,13 +57,21 @@ def deliver(handlers: Mapping[str, Handler], *, limit: int = 100) -> int:
     due = Outbox.objects.filter(done_at=None, available_at__lte=clock.now(), topic__in=list(handlers)).order_by(
         "available_at", "id"
     )
-    delivered = 0
+    delivered, started_s = 0, time.monotonic()
     for message in list(due[:limit]):
+        if time.monotonic() - started_s > budget_s:
+            break
         try:
             handlers[message.topic](message)
         except Exception as error:
             attempts = message.attempts + 1
-            wait_s = min(LONGEST_RETRY_S, FIRST_RETRY_S * 2 ** (attempts - 1))
+            wait_s = min(LONGEST_RETRY_S, FIRST_RETRY_S * 2 ** min(attempts - 1, 20))
+            if attempts >= MAX_ATTEMPTS:
+                log.error("outbox %s '%s' given up after %d attempts: %s", message.pk, message.topic, attempts, error)
+                Outbox.objects.filter(pk=message.pk).update(
+                    attempts=attempts, last_error=f"given up: {error}"[:2000], done_at=clock.now()
+                )
+                continue
             log.exception("outbox %s '%s' failed, attempt %d; next in %.0f s", message.pk, message.topic, attempts, wait_s)
             Outbox.objects.filter(pk=message.pk).update(
                 attempts=attempts, last_error=str(error)[:2000], available_at=clock.now() + timedelta(seconds=wait_s)

@@ -31,6 +31,7 @@ class Node(models.Model):
     capacity_sessions = models.PositiveIntegerField(default=1)
     hardware = models.JSONField(default=dict)
     load = models.JSONField(default=dict)
+    instance = models.CharField(max_length=64, blank=True, default="", help_text="which agent said hello last")
     last_seen = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

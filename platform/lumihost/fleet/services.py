@@ -15,6 +15,7 @@ from lumihost.core import clock
 from lumihost.fleet.models import Ingest, Node, NodeState
 
 NODE_SILENT_AFTER_S = 10.0
+TWIN_FRESH_S = 6.0
 INGEST_FRESH_S = 6.0
 INGEST_FORGOTTEN_S = 120.0
 
@@ -45,12 +46,26 @@ def node_of_token(token: str) -> Node | None:
     return Node.objects.filter(token_hash=token_hash(token)).first() if token else None
 
 
+class NodeTaken(Exception):
+    """Another agent is connected under this node id."""
+
+
 @transaction.atomic
-def node_arrived(*, node_id: str, capacity_sessions: int, hardware: Mapping[str, Any], draining: bool) -> None:
-    """A node said hello."""
+def node_arrived(
+    *, node_id: str, capacity_sessions: int, hardware: Mapping[str, Any], draining: bool, instance: str = ""
+) -> None:
+    """A node said hello.
+
+    Raises:
+        NodeTaken: a second agent under the same id; both would be told the other's sessions were lost.
+    """
+    node = Node.objects.select_for_update().get(pk=node_id)
+    fresh = node.last_seen is not None and clock.now() - node.last_seen < timedelta(seconds=TWIN_FRESH_S)
+    if instance and node.instance not in ("", instance) and node.state != NodeState.OFFLINE and fresh:
+        raise NodeTaken(node_id)
     Node.objects.filter(pk=node_id).update(
         state=NodeState.DRAINING if draining else NodeState.ONLINE, capacity_sessions=capacity_sessions,
-        hardware=dict(hardware), last_seen=clock.now(),
+        hardware=dict(hardware), last_seen=clock.now(), instance=instance[:64],
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from lumihost.fleet import services as fleet
 from lumihost.fleet.models import Node
 from lumihost.live import retention, services, state
 from lumihost.live.dispatch import Dispatcher
-from lumihost.live.models import Desired, LiveSession, ReconcilerLease, SessionState
+from lumihost.live.models import Desired, LiveSession, ReconcilerLease, SessionAssignment, SessionState
 from lumihost.live.notify import Notifier
 from tenants.context import scope, scopes_disabled
 from workers.contracts.node import LEASE_TTL_S
@@ -38,6 +38,8 @@ RESEND_S = 5.0
 BEAT_S = 2.0
 LOCK_TTL_S = 15.0
 SWEEP_S = 3600.0
+MAX_STARTS = 10
+MAX_WAIT_S = 20.0
 KNOWLEDGE_CHANGED = "knowledge.changed"
 
 
@@ -111,6 +113,8 @@ class Reconciler:
             with scope(session.tenant):
                 services.end_unplaced(session_id=session.pk, actor=ACTOR)
             return
+        if self._tried_too_often(session):
+            return
         node = placement.choose(list(Node.objects.all()), self._used_slots(), avoid=session.node_id if session.epoch else None)
         if node is None:
             return
@@ -118,6 +122,21 @@ class Reconciler:
             assigned = services.assign(session_id=session.pk, node=node, actor=ACTOR)
         log.info("session %s goes to node %s, epoch %d", session.pk, node.pk, assigned.epoch)
         self.dispatcher.start(node.pk, assigned.pk, assigned.epoch)
+
+    def _tried_too_often(self, session: LiveSession) -> bool:
+        """A node that refuses or loses a session at once is not asked twice a second; what never came up is given up."""
+        if session.started_at is None and session.epoch >= MAX_STARTS:
+            with scope(session.tenant):
+                services.fail_session(
+                    session_id=session.pk, actor=ACTOR,
+                    reason=f"no node could start it in {session.epoch} attempts: see the log of its node's agent",
+                )  # fmt: skip
+            return True
+        now = clock.now()
+        recent = SessionAssignment.objects.filter(session=session, assigned_at__gte=now - timedelta(seconds=60))
+        tried = [row.assigned_at for row in recent]
+        wait_s = min(MAX_WAIT_S, 2.0 ** (len(tried) - 2)) if len(tried) > 2 else 0.0
+        return bool(tried) and now - max(tried) < timedelta(seconds=wait_s)
 
     def _send_start(self, session: LiveSession) -> None:
         if session.node_id is not None:

@@ -101,7 +101,7 @@ def stop_session(*, session_id: str, reason: str, actor: Actor) -> LiveSession:
     session.desired = Desired.STOPPED
     session.end_reason = reason
     if session.state in (SessionState.REQUESTED, SessionState.INTERRUPTED) and not _held_by_a_node(session):
-        _move(session, SessionState.ENDED)
+        _end_without_node(session)
     session.save()
     audit.record(
         actor=actor, action="session.stop_requested", target=session, before={"state": before}, after={"reason": reason}
@@ -145,7 +145,7 @@ def end_unplaced(*, session_id: str, actor: Actor) -> LiveSession:
     """End a session that is to stop and that no node holds."""
     session = _locked(session_id)
     before = session.state
-    _move(session, SessionState.ENDED)
+    _end_without_node(session)
     session.save()
     audit.record(actor=actor, action="session.ended", target=session, before={"state": before}, after={"state": session.state})
     _tell(session)
@@ -205,7 +205,7 @@ def fail_session(*, session_id: str, reason: str, actor: Actor) -> LiveSession:
     """Give up on a session."""
     session = _locked(session_id)
     session.end_reason = reason[:500]
-    _move(session, SessionState.FAILED)
+    _end_without_node(session, SessionState.FAILED)
     session.save()
     audit.record(actor=actor, action="session.failed", target=session, after={"reason": reason})
     _tell(session)
@@ -331,11 +331,19 @@ def _move(session: LiveSession, following: SessionState) -> None:
         session.ended_at = now
 
 
+def _end_without_node(session: LiveSession, final: SessionState = SessionState.ENDED) -> None:
+    """It is over and no node has said so. An engine that runs on behind a broken line earns nothing from now on."""
+    _move(session, final)
+    now = clock.now()
+    if SessionAssignment.objects.filter(session=session, fenced_at=None).update(fenced_at=now):
+        refold(session, [now.replace(minute=0, second=0, microsecond=0)])
+
+
 def _lose(session: LiveSession, reason: str) -> None:
     """Its node is gone: a session that was ending has ended, any other waits for a node."""
     if session.desired == Desired.STOPPED or session.state == SessionState.STOPPING:
         session.end_reason = session.end_reason or reason
-        _move(session, SessionState.ENDED)
+        _end_without_node(session)
     elif session.state != SessionState.INTERRUPTED:
         _move(session, SessionState.INTERRUPTED)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from typing import Any
 
 from lumihost.config import env
 from lumihost.core import crypto
+from lumihost.core.addresses import AddressRefused, check_resolved
 from lumihost.knowledge.selectors import engine_knowledge
 from lumihost.live.models import Destination, LiveSession
+
+log = logging.getLogger(__name__)
 
 CURSOR_KEYS = ("loop", "segment_index", "line_index", "sentence_index")
 
@@ -67,6 +71,8 @@ def _outputs(session: LiveSession) -> list[dict[str, Any]]:
         outputs.append({"kind": "recording", "id": "recording", "path": "recording.mp4"})
     if session.channel is not None:
         for destination in session.channel.destinations.filter(enabled=True):
+            if not _may_connect(session, destination.url):
+                continue
             outputs.append({"kind": "rtmp", "id": destination.pk, "url": _push_url(destination)})
     return outputs
 
@@ -81,4 +87,15 @@ def _push_url(destination: Destination) -> str:
 def _feeds(session: LiveSession) -> list[dict[str, Any]]:
     if session.channel is None:
         return []
-    return [{"kind": "websocket", "id": s.pk, "url": s.url} for s in session.channel.sources.filter(enabled=True)]
+    sources = session.channel.sources.filter(enabled=True)
+    return [{"kind": "websocket", "id": s.pk, "url": s.url} for s in sources if _may_connect(session, s.url)]
+
+
+def _may_connect(session: LiveSession, url: str) -> bool:
+    """Asked at every start, because a name may point elsewhere than when it was entered. The rest of the show goes on."""
+    try:
+        check_resolved(url)
+    except AddressRefused as refusal:
+        log.error("session %s starts without an address of its channel: %s", session.pk, refusal)
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -17,6 +18,8 @@ from tenants.context import scope
 from tenants.models import Tenant
 
 _KNOWLEDGE_TIMEOUT_S = 4.0
+_MAX_KNOWLEDGE_BYTES = 1024 * 1024
+"""Larger catalogues are fetched by the node over HTTP: the socket carries leases too."""
 
 
 async def send_snapshot(tenant: Tenant, session_id: str, snapshot: Snapshot) -> None:
@@ -58,10 +61,12 @@ async def send_knowledge(tenant: Tenant, only_session: str | None = None) -> dic
         if not addresses:
             return {"told": [], "failed": []}
         knowledge = await database_sync_to_async(engine_knowledge)(tenant)
+    large = len(json.dumps(knowledge, ensure_ascii=False).encode()) > _MAX_KNOWLEDGE_BYTES
+    params: dict[str, Any] = {"fetch": True} if large else {"knowledge": knowledge}
     told: list[str] = []
     failed: list[str] = []
     for address in addresses:
-        outcome = await call_engine(address, "knowledge", {"knowledge": knowledge}, timeout_s=_KNOWLEDGE_TIMEOUT_S)
+        outcome = await call_engine(address, "knowledge", params, timeout_s=_KNOWLEDGE_TIMEOUT_S)
         (told if outcome.ok else failed).append(address.session_id)
     return {"told": told, "failed": failed}
 

@@ -55,7 +55,10 @@ async def _act(kind: str, body: dict[str, Any]) -> dict[str, Any]:
 def _trusted(request: HttpRequest) -> bool:
     """A proxy that forwards outside requests adds X-Forwarded-For; our own processes do not."""
     given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    outside = request.META.get("REMOTE_ADDR", "") not in _LOOPBACK or "X-Forwarded-For" in request.headers
+    peer = request.META.get("REMOTE_ADDR", "")
+    # With `--host <address>` our own processes come from that address: the one the connection arrived at.
+    here = peer in _LOOPBACK or peer == request.META.get("SERVER_NAME")
+    outside = not here or "X-Forwarded-For" in request.headers
     return not outside and hmac.compare_digest(given.encode(), settings.INTERNAL_SECRET.encode())
 
 

@@ -12,12 +12,13 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
 from lumihost.fleet.models import Node
+from lumihost.fleet.services import NodeTaken, token_hash
 from lumihost.live import selectors
 from lumihost.realtime import broadcast, node_store
 from lumihost.realtime.flusher import flusher
@@ -33,6 +34,7 @@ CLOSE_BAD_TOKEN = 4401
 CLOSE_NOT_YOU = 4403
 CLOSE_MALFORMED = 4400
 CLOSE_SUPERSEDED = 4409
+CLOSE_TWIN = 4410
 _MAX_BAD_FRAMES = 10
 _MAX_WRITES_WAITING = 500
 _MAX_CALLS_WAITING = 500
@@ -49,17 +51,22 @@ _connections: dict[str, str] = {}
 class NodeConsumer(AsyncWebsocketConsumer):
     """One connection of one node."""
 
+    token_check_s: ClassVar[float] = 10.0
+
     node: Node | None = None
     _writer: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Let the node in by its token."""
-        node = await node_store.node_of_token(_bearer(self.scope["headers"]))
+        token = _bearer(self.scope["headers"])
+        node = await node_store.node_of_token(token)
         if node is None:
             await self.accept()
             await self.close(code=CLOSE_BAD_TOKEN)
             return
         self.node = node
+        self._token_hash = token_hash(token)
+        self._token_checked_s = time.monotonic()
         self._connection = secrets.token_hex(8)
         self._greeted = False
         self._bad_frames = 0
@@ -71,11 +78,6 @@ class NodeConsumer(AsyncWebsocketConsumer):
         self._flush_planned = False
         self._writes: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue(_MAX_WRITES_WAITING)
         flusher.ensure_running()
-        group = node_group(node.pk)
-        # An older connection of the same node is half open at best: it would answer calls nobody hears.
-        await self.channel_layer.group_send(group, {"type": "node.superseded", "by": self._connection})
-        await self.channel_layer.group_add(group, self.channel_name)
-        _connections[node.pk] = self._connection
         self._writer = asyncio.create_task(self._write())
         await self.accept()
 
@@ -114,6 +116,9 @@ class NodeConsumer(AsyncWebsocketConsumer):
         assert self.node is not None
         match message:
             case wire.Heartbeat():
+                if not await self._token_still_good():
+                    await self.close(code=CLOSE_BAD_TOKEN)
+                    return
                 flusher.ensure_running().node_seen(self.node.pk, draining=message.draining, load=message.load)
             case wire.Renew():
                 await self._renew(message)
@@ -140,8 +145,13 @@ class NodeConsumer(AsyncWebsocketConsumer):
             log.error("node %s presented itself as %s", self.node.pk, hello.node)
             await self.close(code=CLOSE_NOT_YOU)
             return
-        outcome = await node_store.greet(self.node, hello)
-        self._greeted = True
+        try:
+            outcome = await node_store.greet(self.node, hello)
+        except NodeTaken:
+            log.error("node %s: a second agent under this id was turned away", self.node.pk)
+            await self.close(code=CLOSE_TWIN)
+            return
+        await self._take_over()
         self._held_read_s = float("-inf")
         await self._say(wire.Welcome())
         for held in outcome.refused:
@@ -157,6 +167,29 @@ class NodeConsumer(AsyncWebsocketConsumer):
             await broadcast.send_session(tenant, session_id)
         log.info("node %s: hello, %d adopted, %d refused", self.node.pk, len(outcome.adopted), len(outcome.refused))
 
+    async def _take_over(self) -> None:
+        """From here on this is the node's connection. An older one is half open at best: it would answer calls nobody hears."""
+        assert self.node is not None
+        if self._greeted:
+            return
+        self._greeted = True
+        group = node_group(self.node.pk)
+        await self.channel_layer.group_send(group, {"type": "node.superseded", "by": self._connection})
+        await self.channel_layer.group_add(group, self.channel_name)
+        _connections[self.node.pk] = self._connection
+
+    async def _token_still_good(self) -> bool:
+        """A token that was renewed or whose node was removed opens nothing, and keeps nothing open."""
+        assert self.node is not None
+        now_s = time.monotonic()
+        if now_s - self._token_checked_s < self.token_check_s:
+            return True
+        self._token_checked_s = now_s
+        try:
+            return await node_store.token_opens(self._token_hash, self.node.pk)
+        except DatabaseError:
+            return True
+
     async def _tell_knowledge(self, tenant: Tenant, session_id: str) -> None:
         # Not awaited here: the answer comes through this very connection, whose writer this is.
         task = asyncio.create_task(broadcast.send_knowledge(tenant, session_id))
@@ -169,7 +202,7 @@ class NodeConsumer(AsyncWebsocketConsumer):
         ok = held.epoch == renew.epoch and held.owned
         if ok:
             flusher.ensure_running().renewed(renew.session, renew.epoch)
-        await self._say(wire.Lease(renew.session, renew.epoch, ok=ok))
+        await self._say(wire.Lease(renew.session, renew.epoch, ok=ok, tell_state=ok and held.interrupted))
         if ok and held.stop_reason is not None:
             await self._say(wire.Stop(renew.session, renew.epoch, held.stop_reason))
 
@@ -284,9 +317,15 @@ class NodeConsumer(AsyncWebsocketConsumer):
         """A call to pass on to the node."""
         if len(self._calls) >= _MAX_CALLS_WAITING:
             self._calls.pop(next(iter(self._calls)))
-        self._calls[message["id"]] = message["reply_to"]
         fields = ("id", "session", "epoch", "method", "params", "deadline_ms")
-        await self._say(wire.Call(**{name: message[name] for name in fields}))
+        frame = wire.encode(wire.Call(**{name: message[name] for name in fields}))
+        if len(frame.encode()) > wire.MAX_FRAME_BYTES:
+            # The node would drop the connection, and with it every session of every tenant it has.
+            answer = {"type": "reply", "result": {}, "error": wire.CallError.BAD_REQUEST, "detail": "too large for the node"}
+            await self.channel_layer.send(message["reply_to"], answer)
+            return
+        self._calls[message["id"]] = message["reply_to"]
+        await self.send(text_data=frame)
 
     async def node_stop(self, message: dict[str, Any]) -> None:
         """A stop to pass on."""

@@ -35,6 +35,8 @@ class Held:
     """Whether an engine of the current epoch on this node may run."""
     stop_reason: str | None
     """Set when it is to end and the node does not seem to know."""
+    interrupted: bool = False
+    """It counts as lost; a node that renews it is asked what it is."""
 
 
 @dataclass
@@ -64,6 +66,12 @@ def node_of_token(token: str) -> Node | None:
 
 
 @database_sync_to_async
+def token_opens(token_hash: str, node_id: str) -> bool:
+    """Whether a token with this hash is still the node's."""
+    return Node.objects.filter(pk=node_id, token_hash=token_hash).exists()
+
+
+@database_sync_to_async
 def node_left(node_id: str) -> None:
     """The node's connection ended."""
     fleet.node_left(node_id=node_id)
@@ -89,16 +97,22 @@ def held_sessions(node_id: str, session_ids: Collection[str]) -> dict[str, Held]
             result[session.pk] = Held(
                 epoch=session.epoch, on_this_node=here, owned=here and not over,
                 stop_reason=(session.end_reason or "stopped") if unaware else None,
+                interrupted=session.state == SessionState.INTERRUPTED,
             )  # fmt: skip
     return result
 
 
 @database_sync_to_async
 def greet(node: Node, hello: wire.Hello) -> Greeting:
-    """Mark the node online; adopt what it has, take note of what is over, give away what it lost."""
+    """Mark the node online; adopt what it has, take note of what is over, give away what it lost.
+
+    Raises:
+        fleet.NodeTaken: another agent is connected under this id.
+    """
     greeting = Greeting()
     fleet.node_arrived(
-        node_id=node.pk, capacity_sessions=hello.capacity, hardware=hello.hardware, draining=hello.draining
+        node_id=node.pk, capacity_sessions=hello.capacity, hardware=hello.hardware, draining=hello.draining,
+        instance=hello.instance,
     )  # fmt: skip
     actor = actor_of(node.pk)
     for held in hello.sessions:

@@ -11,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from lumihost.core.addresses import AddressRefused, check_host
 from lumihost.core.audit import actor_of
 from lumihost.core.problems import Missing
 from lumihost.live import editing
@@ -44,6 +45,10 @@ def checked_url(value: str, schemes: tuple[str, ...]) -> str:
         raise ValidationError("Leave user name and password out of the address.", code="url_credentials")
     if (port is not None and not 0 < port < 65536) or any(ch.isspace() or ord(ch) < 32 for ch in value):
         raise ValidationError("Not a usable address.", code="url")
+    try:
+        check_host(value)
+    except AddressRefused as refusal:
+        raise ValidationError(f"{refusal}.", code="address_refused") from refusal
     return value
 
 

@@ -177,6 +177,9 @@ CELERY_TASK_TIME_LIMIT = 300
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
 
+# -- outgoing connections that merchants choose (lumihost.core.addresses) ------------------------------------------------
+PRIVATE_ADDRESSES_ALLOWED = False
+
 # -- domain --------------------------------------------------------------------------------------------------------------
 KNOWLEDGE_IMPORT_MAX_BYTES = 10 * 1024 * 1024
 KNOWLEDGE_IMPORT_MAX_ROWS = 5000

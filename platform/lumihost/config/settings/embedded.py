@@ -7,7 +7,7 @@ from lumihost.config.secret_files import read_or_create
 from lumihost.config.settings.base import *  # noqa: F403
 from lumihost.config.settings.base import VAR
 
-VAR.mkdir(parents=True, exist_ok=True)
+VAR.mkdir(parents=True, exist_ok=True, mode=0o700)
 SECRETS = VAR / "secrets"
 SECRET_KEY = read_or_create(SECRETS / "django_secret_key")
 INTERNAL_SECRET = read_or_create(SECRETS / "internal_secret")
@@ -19,6 +19,9 @@ DEBUG = env.flag("LUMIHOST_DEBUG", False)
 # An embedded installation is reached by whatever name its machine has; public deployments use production settings.
 ALLOWED_HOSTS = env.words("LUMIHOST_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
 CSRF_TRUSTED_ORIGINS = env.words("LUMIHOST_TRUSTED_ORIGINS")
+
+# The merchant of an embedded installation owns the machine and its network.
+PRIVATE_ADDRESSES_ALLOWED = env.flag("LUMIHOST_PRIVATE_ADDRESSES", True)
 
 DATABASES = {
     "default": {

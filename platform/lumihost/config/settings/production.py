@@ -42,6 +42,11 @@ CHANNEL_LAYERS = {
 CELERY_BROKER_URL = f"{_redis}/2"
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 
+PRIVATE_ADDRESSES_ALLOWED = env.flag("LUMIHOST_PRIVATE_ADDRESSES", False)
+# How many proxies of ours stand in front: the client's address is taken from X-Forwarded-For that far from its end, or one
+# stranger's failed sign-ins would count against everybody behind the proxy.
+REST_FRAMEWORK = {**REST_FRAMEWORK, "NUM_PROXIES": env.number("LUMIHOST_PROXIES", 1)}  # noqa: F405
+
 SECURE_SSL_REDIRECT = True
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
