@@ -99,40 +99,38 @@ class Answerer:
         return PHRASES["safe"][lang][0]
 
     def predictable(self, product_ids: Sequence[str], lang: Lang, now: datetime) -> list[tuple[Lang, str]]:
-        """The answers viewers ask for most, likeliest first and in the wordings that come next, so that their speech can be
-        made ahead. ``product_ids``: those of the show, the one on the card first."""
+        """What answers will probably say, likeliest first, so that their speech can be made ahead: whole answers in the
+        wordings that come next, sentences without facts, and the first clauses of answers that cannot be known (such an
+        answer begins at once and is made while its beginning is heard). ``product_ids``: the show's, the card's first."""
         products = [p for p in (self._knowledge.product(i) for i in product_ids) if p is not None]
         other: Lang = "en" if lang == "zh" else "zh"
-        first = products[:1]
-        wanted = [(lang, Intent.PRICE, "", first, 2), (lang, Intent.STOCK, "", first, 1), (lang, Intent.IDENTITY, "", [], 2)]
-        wanted += [(lang, Intent.SHIPPING, question, first, 1) for question in _SHIPPING_QUESTIONS[lang]]
-        wanted += [(lang, Intent.PRICE, "", [p], 1) for p in products[1:]]
-        wanted += [(other, Intent.PRICE, "", first, 1), (lang, Intent.GREETING, "", [], 2)]
-        wanted += [(lang, Intent.STOCK, "", [p], 1) for p in products[1:]]
-        wanted += [(other, Intent.PRICE, "", [p], 1) for p in products[1:]]
-        wanted += [(lang, Intent.PRICE, "", [p], 2) for p in products[1:]]
-        wanted += [(other, Intent.IDENTITY, "", [], 1)]
-        found: list[tuple[Lang, str]] = []
-        for language, intent, text, about, wordings in wanted:
-            for ahead in range(wordings):
-                asked = Understanding(intent, text, language, folded=text, rest=text)
-                plan = self._compose(asked, tuple(about), now, ahead=ahead)
-                if plan is not None:
-                    found.append((language, plan.text))
-        return list(dict.fromkeys(found))
+        first, rest = products[:1], products[1:]
 
-    def leads(self, product_ids: Sequence[str], lang: Lang) -> list[tuple[Lang, str]]:
-        """The first clauses of answers that are otherwise not known ahead: with these in the cache such an answer begins at
-        once and is made while its beginning is heard."""
-        found: list[tuple[Lang, str]] = []
-        for language in (lang, "en" if lang == "zh" else "zh"):
-            fixed = [PHRASES[name][language] for name in ("faq", "shipping", "after_sales")]
-            found += [(language, _lead(w)) for wordings in fixed for w in wordings]
-        for product in (self._knowledge.product(i) for i in product_ids):
-            if product is not None:
-                title = short_title(product, lang)
-                found += [(lang, _lead(w.replace("{title}", title))) for w in PHRASES["attribute"][lang]]
-        return [(language, text) for language, text in dict.fromkeys(found) if text]
+        def whole(intent: Intent, about: list[Product], wordings: int = 1, text: str = "", said: Lang = lang) -> list[str]:
+            asked = Understanding(intent, text, said, folded=text, rest=text)
+            plans = (self._compose(asked, tuple(about), now, ahead=n) for n in range(wordings))
+            return [plan.text for plan in plans if plan is not None]
+
+        ours = [t for p in first for t in (*whole(Intent.PRICE, [p], 2), *_leads("attribute", lang, short_title(p, lang)))]
+        ours += [*_leads("faq", lang), *PHRASES["check"][lang]]
+        ours += [t for p in rest for t in whole(Intent.PRICE, [p])]
+        ours += whole(Intent.STOCK, first)
+        ours += [t for q in _SHIPPING_QUESTIONS[lang] for t in whole(Intent.SHIPPING, first, text=q)]
+        ours += [*_leads("shipping", lang), *_leads("after_sales", lang), *PHRASES["unknown_product"][lang]]
+        ours += [*whole(Intent.IDENTITY, [], 2), *whole(Intent.GREETING, [], 2), *PHRASES["which"][lang]]
+        ours += [*PHRASES["complaint"][lang], *PHRASES["after_sales_trouble"][lang]]
+        theirs = [
+            *whole(Intent.PRICE, first, said=other),
+            *_leads("faq", other),
+            *whole(Intent.IDENTITY, [], said=other),
+        ]
+        later = [t for p in rest for t in _leads("attribute", lang, short_title(p, lang))]
+        later += [t for p in rest for t in (*whole(Intent.STOCK, [p]), *whole(Intent.PRICE, [p], 2))]
+        last = [t for p in rest for t in whole(Intent.PRICE, [p], said=other)]
+        spoken = (
+            [(lang, t) for t in ours] + [(other, t) for t in theirs] + [(lang, t) for t in later] + [(other, t) for t in last]
+        )
+        return list(dict.fromkeys(spoken))
 
     def plan(self, asked: Understanding, card_product: str | None, now: datetime) -> AnswerPlan | None:
         """The answer, or ``None`` when nothing should be said (abuse, spam, orders to the host)."""
@@ -536,10 +534,10 @@ def _clip(value: str) -> str:
     return value.rstrip("。.；;，,!！ ")
 
 
-def _lead(wording: str) -> str:
-    """A wording up to its first slot, if that is a clause of its own."""
-    lead = wording.partition("{")[0].strip()
-    return lead if lead.endswith(("，", "：", ",", ":")) else ""
+def _leads(phrase: str, lang: Lang, title: str = "") -> list[str]:
+    """The wordings of a phrase up to their first slot (but the title), where that is a clause of its own."""
+    leads = (w.replace("{title}", title).partition("{")[0].strip() for w in PHRASES[phrase][lang])
+    return [lead for lead in leads if lead.endswith(("，", "：", ",", ":"))]
 
 
 def _tidy(text: str) -> str:

@@ -124,8 +124,7 @@ class Director:
         script = self._script.next_texts(PREPARE_SENTENCES)
         lang = self._script.language_here()
         answers = self._studio.answerer.predictable(products, lang, self._studio.now())
-        leads = self._studio.answerer.leads(products, lang)
-        return list(dict.fromkeys([*script[:4], *answers[:4], *leads[:12], *script[4:], *answers[4:], *leads[12:]]))
+        return list(dict.fromkeys([*script[:4], *answers[:6], *script[4:], *answers[6:]]))
 
     async def settle(self) -> None:
         """Work until nothing is left to make at this media time (virtual clock, tests)."""
