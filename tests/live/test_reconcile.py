@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from lumihost.core import clock, outbox
+from lumihost.core.models import Outbox
 from lumihost.fleet import services as fleet
 from lumihost.fleet.models import Node, NodeState
 from lumihost.live import services
@@ -308,3 +311,69 @@ def test_one_sessions_trouble_does_not_hold_up_the_others(world: World, monkeypa
     world.run(1)
     assert world.session(broken.pk).state == "requested"
     assert world.session(whole.pk).state == "assigned"
+
+
+def test_a_node_that_refuses_is_asked_less_and_less_and_then_not_at_all(world: World) -> None:
+    make_node(capacity=1)
+    world.alive = {"n1"}
+    with scope(world.tenant):
+        session = start()
+    asked: list[float] = []
+    began = world.now
+    for _ in range(600):
+        world.run(0.5)
+        found = world.session(session.pk)
+        if found.state == "assigned":
+            asked.append((world.now - began).total_seconds())
+            with scope(world.tenant):
+                services.record_state(session_id=session.pk, epoch=found.epoch, reported=N.REFUSED, actor=ACTOR)
+    pauses = [later - earlier for earlier, later in itertools.pairwise(asked)]
+    assert pauses[:2] == [0.5, 0.5]
+    assert all(2.0 <= pause <= 20.5 for pause in pauses[2:])
+    assert len(asked) == 10
+    assert world.session(session.pk).state == "failed"
+    assert "no node could start it in 10 attempts" in world.session(session.pk).end_reason
+
+
+def test_a_show_that_was_on_the_air_is_never_given_up(world: World) -> None:
+    make_node(capacity=1)
+    world.alive = {"n1"}
+    with scope(world.tenant):
+        session = start()
+    world.run(1)
+    world.go_live(session.pk)
+    world.renewing.clear()
+    for _ in range(400):
+        world.run(0.5)
+        found = world.session(session.pk)
+        if found.state in ("assigned", "live"):
+            with scope(world.tenant):
+                services.record_state(session_id=session.pk, epoch=found.epoch, reported=N.REFUSED, actor=ACTOR)
+    assert world.session(session.pk).epoch > 12
+    assert world.session(session.pk).state in ("interrupted", "assigned")
+
+
+def test_a_message_that_can_never_be_delivered_is_given_up(world: World) -> None:
+    with scope(world.tenant), transaction.atomic():
+        outbox.emit("doomed", {})
+
+    def fail(message: Outbox) -> None:
+        raise ValueError("no such tenant")
+
+    tried = 0
+    while Outbox.objects.filter(topic="doomed", done_at=None).exists():
+        world.now += timedelta(seconds=301)
+        outbox.deliver({"doomed": fail})
+        tried += 1
+        assert tried <= outbox.MAX_ATTEMPTS
+    message = Outbox.objects.get(topic="doomed")
+    assert (tried, message.attempts, message.last_error) == (outbox.MAX_ATTEMPTS, tried, "given up: no such tenant")
+
+
+def test_slow_messages_do_not_keep_the_reconciler_from_its_other_duties(world: World) -> None:
+    with scope(world.tenant), transaction.atomic():
+        for _ in range(5):
+            outbox.emit("slow", {})
+    handled: list[int] = []
+    assert outbox.deliver({"slow": lambda message: handled.append(message.pk)}, budget_s=-1.0) == 0
+    assert outbox.deliver({"slow": lambda message: handled.append(message.pk)}) == 5

@@ -12,10 +12,13 @@ from lumihost.core.models import AuditEvent, Outbox
 from lumihost.core.problems import Conflict, Invalid, Missing
 from lumihost.live import editing, services
 from lumihost.live.models import Desired, LiveSession, SessionAssignment, SessionEvent, SessionState
+from lumihost.metering import usage
+from lumihost.metering.services import record_usage
 from tenants.context import scope, scopes_disabled
 from tenants.testing.tenants import TwoTenants
 from tests.fakes.live_rows import ACTOR, assigned, make_node, make_show, start
 from workers.contracts.node import NodeSessionState as N
+from workers.contracts.node import UsageSegment
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db]
 
@@ -263,3 +266,40 @@ def test_a_channel_carries_one_session_at_a_time(two_tenants: TwoTenants) -> Non
         services.start_session(show_id=show.pk, actor=ACTOR)
         services.stop_session(session_id=first.pk, reason="done", actor=ACTOR)
         services.start_session(show_id=show.pk, channel_id=channel.pk, actor=ACTOR)
+
+
+def test_an_engine_that_runs_on_after_the_end_earns_nothing(two_tenants: TwoTenants) -> None:
+    node = make_node()
+    with scope(two_tenants.a.tenant):
+        session = assigned(node)
+        LiveSession.objects.filter(pk=session.pk).update(state="interrupted", lease_until=clock.now() - timedelta(seconds=60))
+        ended = services.stop_session(session_id=session.pk, reason="enough", actor=ACTOR)
+        assert ended.state == "ended"
+        now_ms = int(clock.now().timestamp() * 1000)
+        segments = [
+            UsageSegment(1, 1, 0, 10, now_ms - 30_000, 720, ("webrtc",)), UsageSegment(2, 1, 10, 40, now_ms + 5_000, 720)
+        ]  # fmt: skip
+        assert record_usage(session_id=session.pk, epoch=1, segments=segments) == 2
+        assert usage.charge_of(session.pk).billable_s == 10
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"height_px": -1},
+        {"started_at_ms": 10**18},
+        {"started_at_ms": -1},
+        {"incarnation": -1},
+        {"to_s": 0},
+        {"height_px": 10**9},
+    ],
+)
+def test_a_segment_that_cannot_be_true_does_not_hold_up_the_others(two_tenants: TwoTenants, changes: dict[str, int]) -> None:
+    node = make_node()
+    now_ms = int(clock.now().timestamp() * 1000)
+    good = {"seq": 2, "incarnation": 1, "from_s": 10, "to_s": 20, "started_at_ms": now_ms, "height_px": 720}
+    with scope(two_tenants.a.tenant):
+        session = assigned(node)
+        bad = UsageSegment(**{**good, "seq": 1, "from_s": 0, "to_s": 10, **changes})
+        assert record_usage(session_id=session.pk, epoch=1, segments=[bad, UsageSegment(**good)]) == 2
+        assert usage.charge_of(session.pk).billable_s == 10

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
 from gpu_engine.session.spec import SessionSpec
 from lumihost.core.audit import AuditEvent
@@ -93,3 +94,23 @@ def test_usage_over_http_is_the_same_ledger(two_tenants: TwoTenants) -> None:
     assert nodes("post", "usage", body="{}", content_type="application/json").status_code == 400
     with scope(two_tenants.a.tenant):
         assert UsageEvent.objects.count() == 1
+
+
+def test_a_name_that_points_into_our_network_is_left_out_of_the_spec(
+    two_tenants: TwoTenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"good.example.com": "8.8.8.8", "bad.example.com": "10.0.0.1"}
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_, **__: [(0, 0, 0, "", (answers[host], 0))])
+    node = make_node()
+    with scope(two_tenants.a.tenant), override_settings(PRIVATE_ADDRESSES_ALLOWED=False):
+        channel = editing.create_channel(fields={"name": "c"}, actor=ACTOR)
+        for host in answers:
+            fields = {"name": host, "url": f"rtmp://{host}/live"}
+            editing.create_destination(channel_id=channel.pk, fields=fields, actor=ACTOR)
+            editing.create_source(channel_id=channel.pk, fields={"url": f"wss://{host}/feed"}, actor=ACTOR)
+        show = editing.create_show(fields={"title": "t", "segments": SEGMENTS}, actor=ACTOR)
+        session = services.start_session(show_id=show.pk, channel_id=channel.pk, actor=ACTOR)
+        session = services.assign(session_id=session.pk, node=node, actor=ACTOR)
+        built = spec.build(session)
+    assert [o["url"] for o in built["outputs"] if o["kind"] == "rtmp"] == ["rtmp://good.example.com/live"]
+    assert [f["url"] for f in built["feeds"]] == ["wss://good.example.com/feed"]

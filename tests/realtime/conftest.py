@@ -74,8 +74,8 @@ async def greeted(node_id: str, *sessions: wire.HeldSession) -> NodeSocket:
     return socket
 
 
-async def console_socket(user: Any, tenant: Tenant, *, origin: bytes = b"http://testserver") -> Socket:
-    """Connect as a member (None: nobody)."""
+async def console_socket(user: Any, tenant: Tenant, *, origin: bytes = b"http://testserver", session: Any = None) -> Socket:
+    """Connect as a member (None: nobody), with ``session`` as the signed-in one."""
     from django.contrib.auth.models import AnonymousUser
 
     from lumihost.realtime.console import ConsoleConsumer
@@ -84,6 +84,8 @@ async def console_socket(user: Any, tenant: Tenant, *, origin: bytes = b"http://
         ConsoleConsumer.as_asgi(), f"/ws/console/{tenant.pk}/", headers=[(b"origin", origin), (b"host", b"testserver")]
     )
     socket.scope["user"] = user or AnonymousUser()
+    if session is not None:
+        socket.scope["session"] = session
     socket.scope["url_route"] = {"args": (), "kwargs": {"tenant_id": tenant.pk}}
     connected, _ = await socket.connect()
     assert connected

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 
 from lumihost.core import clock
 from lumihost.live import services
@@ -157,3 +159,21 @@ async def test_a_reader_that_does_not_read_is_closed(
     await socket.expect("session")
     await group_send(tenants, session, {"type": "event", "session": session.pk, "seq": 5, "data": {}})
     assert await socket.closed_with() == 4408
+
+
+async def test_signing_out_ends_the_socket(tenants: TwoTenants, session: LiveSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SessionStore()
+
+    def sign_in() -> None:
+        store[SESSION_KEY] = str(tenants.a.owner.pk)
+        store.create()
+
+    await database_sync_to_async(sign_in)()
+    socket = await console_socket(tenants.a.owner, tenants.a.tenant, session=store)
+    await socket.expect("welcome")
+    monkeypatch.setattr(ConsoleConsumer, "recheck_s", 0.0)
+    await socket.send_json_to({"type": "ping"})
+    await socket.expect("pong")
+    await database_sync_to_async(SessionStore(store.session_key).flush)()
+    await socket.send_json_to({"type": "ping"})
+    assert await socket.closed_with() == 4401

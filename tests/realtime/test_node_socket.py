@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
+from lumihost.fleet import services as fleet
 from lumihost.fleet.models import Node
 from lumihost.live import services
 from lumihost.live.models import LiveSession, SessionEvent
 from lumihost.metering.models import UsageEvent
+from lumihost.realtime import broadcast
 from lumihost.realtime.calls import EngineAddress, call_engine
+from lumihost.realtime.node import NodeConsumer
 from tenants.context import scope
 from tenants.testing.tenants import TwoTenants
 from tests.fakes.live_rows import ACTOR, make_node
@@ -215,3 +218,74 @@ async def test_metrics_of_an_old_epoch_reach_nobody(tenants: TwoTenants, session
     await socket.say(wire.Metrics(session.pk, 5, {"fps": 1.0}))
     await socket.say(wire.Metrics(session.pk, 1, {"fps": 2.0}))
     assert (await console.expect("snapshot"))["metrics"]["fps"] == 2.0
+
+
+async def test_a_node_that_was_taken_for_lost_says_what_it_is_when_it_renews(tenants: TwoTenants, session: LiveSession) -> None:
+    socket = await greeted("n1", held(session))
+    assert (await row(tenants, session)).state == "live"
+
+    def lose() -> None:
+        with scope(tenants.a.tenant):
+            services.interrupt(session_id=session.pk, epoch=1, reason="silent", actor=ACTOR)
+
+    await database_sync_to_async(lose)()
+    await asyncio.sleep(1.0)  # what the connection read of the session is believed for a second
+    await socket.say(wire.Renew(session.pk, 1))
+    while not (lease := await socket.expect("lease"))["tell_state"]:
+        pass
+    assert lease["ok"]
+    await socket.say(wire.State(session.pk, 1, wire.NodeSessionState.LIVE))
+    await socket.expect("state_ack")
+    assert (await row(tenants, session)).state == "live"
+
+
+async def test_a_second_agent_under_the_same_id_is_turned_away(tenants: TwoTenants, session: LiveSession) -> None:
+    first = await node_socket("n1")
+    await first.say(wire.Hello("n1", 2, {}, "test", (held(session),), instance="one"))
+    await first.expect("welcome")
+    second = await node_socket("n1")
+    await second.say(wire.Hello("n1", 2, {}, "test", (), instance="two"))
+    assert await second.closed_with() == 4410
+    assert (await row(tenants, session)).node_id == "n1"
+    await first.say(wire.Renew(session.pk, 1))
+    assert (await first.expect("lease"))["ok"]
+
+
+async def test_an_agent_that_comes_back_takes_its_place_at_once(tenants: TwoTenants, session: LiveSession) -> None:
+    first = await node_socket("n1")
+    await first.say(wire.Hello("n1", 2, {}, "test", (held(session),), instance="one"))
+    await first.expect("welcome")
+    again = await node_socket("n1")
+    await again.say(wire.Hello("n1", 2, {}, "test", (held(session),), instance="one"))
+    await again.expect("welcome")
+    assert await first.closed_with() == 4409
+
+
+async def test_a_token_that_was_renewed_keeps_nothing_open(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NodeConsumer, "token_check_s", 0.0)
+    socket = await greeted("n1")
+    await socket.say(wire.Heartbeat(2))
+    await socket.receive_nothing()
+    await database_sync_to_async(fleet.register_node)(node_id="n1", name="n1", token="another-" + "x" * 40)
+    await socket.say(wire.Heartbeat(2))
+    assert await socket.closed_with() == 4401
+
+
+async def test_a_large_catalogue_is_fetched_and_not_pushed_through_the_socket(
+    tenants: TwoTenants, session: LiveSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broadcast, "_MAX_KNOWLEDGE_BYTES", 10)
+    socket = await greeted("n1", held(session))
+    call = await socket.expect("call")
+    assert (call["method"], call["params"]) == ("knowledge", {"fetch": True})
+
+
+async def test_a_call_too_large_for_the_wire_is_refused_and_the_connection_stays(
+    tenants: TwoTenants, session: LiveSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    socket = await greeted("n1", held(session))
+    monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 1000)
+    outcome = await call_engine(EngineAddress("n1", session.pk, 1), "say", {"text": "x" * 2000})
+    assert outcome.error == "bad_request"
+    await socket.say(wire.Renew(session.pk, 1))
+    assert (await socket.expect("lease"))["ok"]
