@@ -246,7 +246,7 @@ def test_a_recording_is_served_whole_and_in_parts(api: Api, live: LiveSession, t
     content = bytes(range(256)) * 8
     with scope(two_tenants.a.tenant):
         name = f"{live.pk}.1.1.mp4"
-        key, size = recordings.receive(live, name, iter([content[:1000], content[1000:]]), len(content))
+        key, size = recordings.receive(live, 1, name, iter([content[:1000], content[1000:]]), len(content))
         made = recordings.register_recording(
             session_id=live.pk, epoch=1, name=name, key=key, size=size, duration_s=2.5, actor=ACTOR
         )  # fmt: skip
@@ -264,13 +264,13 @@ def test_a_recording_is_served_whole_and_in_parts(api: Api, live: LiveSession, t
 @pytest.mark.parametrize("name", ["../x.mp4", "a/b.mp4", ".mp4", "x.exe", "主播.mp4", "x" * 200 + ".mp4", "", "a\0.mp4"])
 def test_a_recordings_name_cannot_leave_the_tenants_folder(live: LiveSession, two_tenants: TwoTenants, name: str) -> None:
     with scope(two_tenants.a.tenant), pytest.raises(recordings.Invalid):
-        recordings.receive(live, name, iter([b"x"]), 1)
+        recordings.receive(live, 1, name, iter([b"x"]), 1)
 
 
 def test_half_an_upload_leaves_nothing(live: LiveSession, two_tenants: TwoTenants) -> None:
     with scope(two_tenants.a.tenant), pytest.raises(recordings.Invalid, match="3 of 10 bytes"):
-        recordings.receive(live, "x.mp4", iter([b"abc"]), 10)
-    folder = Path(settings.MEDIA_ROOT) / f"t/{two_tenants.a.tenant.pk}/recordings/{live.pk}"
+        recordings.receive(live, 1, "x.mp4", iter([b"abc"]), 10)
+    folder = Path(settings.MEDIA_ROOT) / f"t/{two_tenants.a.tenant.pk}/recordings/{live.pk}/1"
     assert list(folder.iterdir()) == []
     with scope(two_tenants.a.tenant):
         assert Recording.objects.count() == 0

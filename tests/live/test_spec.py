@@ -114,3 +114,14 @@ def test_a_name_that_points_into_our_network_is_left_out_of_the_spec(
         built = spec.build(session)
     assert [o["url"] for o in built["outputs"] if o["kind"] == "rtmp"] == ["rtmp://good.example.com/live"]
     assert [f["url"] for f in built["feeds"]] == ["wss://good.example.com/feed"]
+
+
+@pytest.mark.parametrize("query", ["duration_s=nan", "duration_s=inf", "duration_s=-1", "duration_s=x"])
+def test_a_recording_of_impossible_length_is_refused(two_tenants: TwoTenants, query: str) -> None:
+    node = make_node()
+    with scope(two_tenants.a.tenant):
+        session = assigned(node)
+    path = f"sessions/{session.pk}/recordings/a.mp4?epoch=1&{query}"
+    assert nodes("put", path, body=b"x", content_type="video/mp4").status_code == 400
+    with scope(two_tenants.a.tenant):
+        assert Recording.objects.count() == 0

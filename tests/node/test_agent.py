@@ -354,3 +354,31 @@ async def test_a_disk_that_takes_no_record_stops_no_show(
             await until(lambda: platform.seconds("ses_a", 1) >= seconds + 6)
             assert agent.uplink.connections == connections
         assert "interrupted" not in platform.seen("ses_a", 1)
+
+
+async def test_a_large_catalogue_is_fetched_for_the_engine(root: Path, platform: FakePlatform) -> None:
+    async with agent_of(root, platform) as agent:
+        assign(platform, agent, "ses_a", spec={**SHOW, "knowledge": {"version": 7}})
+        await live(platform, "ses_a")
+        await platform.send(wire.Call("1", "ses_a", 1, "knowledge", {"fetch": True}, 2000))
+        await until(lambda: "1" in platform.replies)
+        assert platform.replies["1"] == wire.CallReply("1", True, {"version": 7})
+
+
+async def test_a_state_that_is_asked_for_is_told_again(root: Path, platform: FakePlatform) -> None:
+    async with agent_of(root, platform) as agent:
+        assign(platform, agent, "ses_a")
+        await live(platform, "ses_a")
+        told = len(platform.states)
+        await platform.send(wire.Lease("ses_a", 1, ok=True, tell_state=True))
+        await until(lambda: len(platform.states) > told)
+        assert platform.states[-1] == ("ses_a", 1, "live")
+
+
+async def test_an_agent_keeps_its_name_and_another_folder_has_another(tmp_path: Path, platform: FakePlatform) -> None:
+    for folder in ("one", "one", "two"):
+        async with agent_of(tmp_path / folder, platform):
+            pass
+    first, again, other = (hello.instance for hello in platform.hellos[:3])
+    assert first == again != other
+    assert len(first) == 32

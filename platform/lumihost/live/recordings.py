@@ -31,15 +31,16 @@ class NoSpace(DomainError):
     code = DISK_FULL
 
 
-def storage_key(session: LiveSession, name: str) -> str:
-    """Key below MEDIA_ROOT; the tenant comes first, so one tenant's files are one folder.
+def storage_key(session: LiveSession, epoch: int, name: str) -> str:
+    """Key below MEDIA_ROOT; the tenant comes first, so one tenant's files are one folder. A node of a later epoch cannot
+    overwrite what an earlier one has delivered.
 
     Raises:
         Invalid: the name is not a plain ``….mp4``.
     """
     if not _NAME.fullmatch(name):
         raise Invalid(f"recording name {name[:80]!r}: use letters, digits, '.', '_' and '-', ending in .mp4", code=BAD_NAME)
-    return f"t/{session.tenant_id}/recordings/{session.pk}/{name}"
+    return f"t/{session.tenant_id}/recordings/{session.pk}/{epoch}/{name}"
 
 
 def path_of(recording: Recording) -> Path:
@@ -47,7 +48,9 @@ def path_of(recording: Recording) -> Path:
     return Path(settings.MEDIA_ROOT) / recording.file
 
 
-def receive(session: LiveSession, name: str, chunks: Iterator[bytes], expected_bytes: int | None) -> tuple[str, int]:
+def receive(
+    session: LiveSession, epoch: int, name: str, chunks: Iterator[bytes], expected_bytes: int | None
+) -> tuple[str, int]:
     """Write an upload next to its final place, then rename: a reader never sees half a file. No transaction is open here.
 
     Returns:
@@ -56,7 +59,7 @@ def receive(session: LiveSession, name: str, chunks: Iterator[bytes], expected_b
     Raises:
         Invalid: bad name, or fewer bytes than announced. NoSpace: it would not fit.
     """
-    key = storage_key(session, name)
+    key = storage_key(session, epoch, name)
     target = Path(settings.MEDIA_ROOT) / key
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if shutil.disk_usage(target.parent).free < (expected_bytes or 0) + _KEEP_FREE_BYTES:

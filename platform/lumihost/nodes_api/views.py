@@ -27,6 +27,7 @@ from workers.contracts.node import Usage
 log = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 256 * 1024
+_MAX_DURATION_S = 7 * 24 * 3600
 _MAX_USAGE_BYTES = 1024 * 1024
 _WHY = "a node names a session by id before its tenant is known"
 
@@ -77,12 +78,14 @@ def recording(request: HttpRequest, *, node: Node, session_id: str, name: str) -
     """Take in a finished recording. Past epochs may deliver: what was recorded belongs to the merchant."""
     epoch = _epoch(request)
     try:
-        duration_s = max(0.0, float(request.GET.get("duration_s", "0")))
+        duration_s = float(request.GET.get("duration_s", "0"))
+        length = int(request.headers["Content-Length"]) if "Content-Length" in request.headers else None
     except ValueError:
-        raise Invalid("duration_s is not a number") from None
-    length = request.headers.get("Content-Length")
+        raise Invalid("duration_s and Content-Length are numbers") from None
+    if not 0 <= duration_s < _MAX_DURATION_S:
+        raise Invalid(f"a recording of {duration_s} s cannot be: 0 to {_MAX_DURATION_S}")
     with _session(session_id, epoch, node) as session:
-        key, size = recordings.receive(session, name, _chunks(request), int(length) if length else None)
+        key, size = recordings.receive(session, epoch, name, _chunks(request), length)
         stored = recordings.register_recording(
             session_id=session_id,
             epoch=epoch,

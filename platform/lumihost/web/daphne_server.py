@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 from daphne.cli import CommandLineInterface
@@ -173,6 +176,12 @@ def main() -> None:
     """Run daphne's command line with this server."""
     import daphne.server
 
+    var = os.environ.get("LUMIHOST_VAR")
+    if var:
+        # Uploads pass through temporary files, and /tmp is memory on many systems.
+        folder = Path(var) / "tmp"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        tempfile.tempdir = str(folder)
     # Daphne names its factory at module level and offers no other way to choose it.
     daphne.server.HTTPFactory = _Factory
     _CommandLine.entrypoint()
