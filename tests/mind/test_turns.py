@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from gpu_engine.mind.composer import ClipProgress, Utterance
 from gpu_engine.mind.turns import LatencyWindow, Turn
-from gpu_engine.session.timeline import ClipKind, ClipStarted
+from gpu_engine.session.timeline import ClipKind, ClipStarted, Cut, CutMode
 from tests.mind.shop import plain_show, spec_of
 from tests.mind.stage_hand import on_air
 
@@ -64,3 +65,31 @@ async def test_what_comes_next_and_likely_answers_are_made_ahead(tmp_path: Path)
         await rig.ask("这个多少钱")
         await rig.body.advance(8_000)
         assert rig.body.spoken_texts("answer") == [likely[0]]
+
+
+async def test_cut_point_is_not_let_go_by_for_an_answer_that_is_nearly_made(tmp_path: Path) -> None:
+    async with on_air(spec_of(plain_show(12)), tmp_path) as rig:
+        await rig.body.advance(9_000)
+        rig.voice.hold = asyncio.Event()
+        await rig.ask("1号链接多少钱")
+        for _ in range(100):
+            if any(isinstance(m, Cut) for m in rig.body.sent):
+                break
+            await rig.body.advance(40)
+        cut = next(m for m in rig.body.sent if isinstance(m, Cut))
+        assert (cut.mode, cut.reason) == (CutMode.PHRASE, "a question")
+        answer = next(b for b in rig.body.begun.values() if b.kind is ClipKind.ANSWER)
+        assert answer.clip_id not in rig.body.audio_ms, "the cut was asked for before there was any sound"
+        rig.voice.hold.set()
+        rig.voice.hold = None
+        await rig.body.advance(6_000)
+        assert "129元" in rig.body.spoken_texts("answer")[0]
+
+
+async def test_beginnings_of_answers_that_cannot_be_known_are_made_ahead(tmp_path: Path) -> None:
+    async with on_air(spec_of(plain_show(12)), tmp_path) as rig:
+        await rig.body.advance(9_000)
+        await rig.ask("保温杯什么材质")
+        await rig.body.advance(8_000)
+        said = rig.body.spoken_texts("answer")[0]
+        assert said.partition("，")[0] + "，" in rig.voice.prepared
