@@ -382,3 +382,16 @@ async def test_an_agent_keeps_its_name_and_another_folder_has_another(tmp_path: 
     first, again, other = (hello.instance for hello in platform.hellos[:3])
     assert first == again != other
     assert len(first) == 32
+
+
+async def test_a_fence_cuts_a_slow_stop_short(root: Path, platform: FakePlatform) -> None:
+    root.mkdir(parents=True)
+    (root / "fake.json").write_text(json.dumps({"ignore_stop": True}))
+    async with agent_of(root, platform) as agent:
+        assign(platform, agent, "ses_a")
+        await live(platform, "ses_a")
+        pid = engine_pid(agent, "ses_a")
+        await platform.send(wire.Stop("ses_a", 1, "enough"))
+        await until(lambda: "stopping" in platform.seen("ses_a", 1))
+        await platform.send(wire.Lease("ses_a", 1, ok=False))
+        await until(lambda: not alive(pid), 2.5, what="the fenced engine ends long before its five seconds")

@@ -229,3 +229,11 @@ def test_a_damaged_line_does_not_hide_the_usage_after_it(run: RunDirectory) -> N
     tail = UsageTail(run.usage, 0)
     assert [segment.seq for segment in tail.take(10)] == [1, 3]
     assert tail.take(10) == ()
+
+
+def test_an_event_no_connection_would_carry_keeps_its_number_and_loses_its_data(run: RunDirectory) -> None:
+    owed = Outgoing(run, RunRecord("ses_a", 1), wake=lambda: None)
+    owed.event(1, "comment", {"text": "x" * 300_000}, 0)
+    owed.event(2, "comment", {"text": "好"}, 0)
+    events = [message for message in owed.due() if isinstance(message, wire.Event)]
+    assert [(event.seq, event.data) for event in events] == [(1, {"left_out": "too large"}), (2, {"text": "好"})]

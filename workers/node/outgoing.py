@@ -18,6 +18,7 @@ from workers.node.journal import RunDirectory, RunRecord
 log = structlog.get_logger(__name__)
 
 MAX_EVENTS = 2000
+MAX_EVENT_BYTES = 256 * 1024
 _EVENTS_PER_TURN = 100
 _METRICS_INTERVAL_S = 0.5
 _RESEND_USAGE_S = 10.0
@@ -95,6 +96,10 @@ class Outgoing:
         if seq <= self._events_seen:
             return
         self._events_seen = seq
+        if len(msgspec.json.encode(data)) > MAX_EVENT_BYTES:
+            # The platform closes a connection that sends too long a message, and would again with every repetition.
+            log.error("event too large, its data is left out", session=self._record.session, kind=kind, seq=seq)
+            data = {"left_out": "too large"}
         if len(self._events) >= MAX_EVENTS:
             self._events.popleft()
             self.dropped_events += 1

@@ -61,7 +61,12 @@ class _Ending:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = ""
     fenced: bool = False
-    grace_s: float = 0.0
+    deadline_s: float = float("inf")
+    """Monotonic time by which the engine is to have ended by itself; a later wish may bring it forward, never put it off."""
+
+    def within(self, grace_s: float) -> None:
+        """Leave it this long from now, at most."""
+        self.deadline_s = min(self.deadline_s, time.monotonic() + grace_s)
 
 
 class SessionSupervisor:
@@ -80,6 +85,7 @@ class SessionSupervisor:
         self._options = options
         self._ending = _Ending(reason=record.stop_reason)
         if record.stop_reason:
+            self._ending.within(options.stop_grace_s)
             self._ending.asked.set()
         self._link: EngineLink | None = None
         self._process: EngineProcess | None = None
@@ -91,7 +97,7 @@ class SessionSupervisor:
 
     def request_stop(self, reason: str, grace_s: float | None = None) -> None:
         """End cleanly; remembered, so that a restarted agent ends it too."""
-        self._ending.grace_s = self._options.stop_grace_s if grace_s is None else grace_s
+        self._ending.within(self._options.stop_grace_s if grace_s is None else grace_s)
         if not self._ending.asked.is_set():
             self._ending.reason = reason
             self.record.stop_reason = reason
@@ -103,7 +109,7 @@ class SessionSupervisor:
         self.lease.refuse()
         self.fenced = True
         self._ending.fenced = True
-        self._ending.grace_s = self._options.fence_grace_s
+        self._ending.within(self._options.fence_grace_s)
         self._ending.reason = "another epoch owns the session"
         self._ending.asked.set()
 
@@ -271,10 +277,12 @@ class SessionSupervisor:
             reply = await self.call("stop", {"reason": ending.reason}, 2.0)
             if reply.error:
                 process.terminate()
-            if await _gone_within(gone, ending.grace_s):
-                return
+            while (left_s := ending.deadline_s - time.monotonic()) > 0:
+                if await _gone_within(gone, min(left_s, 0.25)):
+                    return
         process.terminate()
-        if not await _gone_within(gone, ending.grace_s if ending.fenced else self._options.terminate_grace_s):
+        patience_s = self._options.fence_grace_s if ending.fenced else self._options.terminate_grace_s
+        if not await _gone_within(gone, patience_s):
             log.warning("engine killed", session=self.record.session, epoch=self.record.epoch, pid=process.pid)
             process.kill()
 
