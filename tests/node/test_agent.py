@@ -309,6 +309,7 @@ async def test_an_engine_gets_none_of_the_agents_credentials(
         await live(platform, "ses_a")
         environment = psutil.Process(engine_pid(agent, "ses_a")).environ()
         assert not {"LUMIHOST_NODE_TOKEN", "DJANGO_SECRET_KEY"} & environment.keys()
+        assert environment["WEBSOCKETS_MAX_REDIRECTS"] == "1"
 
 
 async def test_leaving_with_stop_sessions_leaves_no_engine_however_stubborn(root: Path, platform: FakePlatform) -> None:

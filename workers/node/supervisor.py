@@ -411,12 +411,16 @@ def _exit_text(code: int | None) -> str:
 
 
 def _engine_environment() -> dict[str, str]:
-    """The agent's environment without the platform's credentials: an engine needs none of them."""
+    """The agent's environment without the platform's credentials: an engine needs none of them.
+
+    Comment feeds follow no redirect: the platform has checked the address the merchant named, not where that one points.
+    """
     secret = (
         "LUMIHOST_SECRET", "LUMIHOST_NODE_TOKEN", "LUMIHOST_INTERNAL", "LUMIHOST_BROKER", "LUMIHOST_REDIS", "LUMIHOST_DATABASE",
         "LUMIHOST_MASTER_KEYS", "DJANGO_", "DATABASE_URL", "STRIPE_",
     )  # fmt: skip
-    return {key: value for key, value in os.environ.items() if not key.startswith(secret)}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(secret)}
+    return {**kept, "WEBSOCKETS_MAX_REDIRECTS": "1"}
 
 
 def _builtins(metrics: Metrics) -> dict[str, Any]:
