@@ -37,6 +37,9 @@ class DurationOnlyEngine:
         smooth = np.convolve(noise, np.ones(24) / 24, mode="same")
         self._noise: NDArray[np.float32] = (smooth * 4).astype(np.float32)
 
+    def interrupt(self) -> None:
+        """Nothing here takes long enough."""
+
     def synthesize(self, spoken: str, lang: str, style: Style, cancelled: Cancelled) -> Iterator[SpeechChunk]:
         """One chunk a clause; see :class:`gpu_engine.speech.engine.SpeechEngine`."""
         voice(style.voice)

@@ -16,6 +16,10 @@ class SpeechError(RuntimeError):
     """The clause could not be synthesised; the message is for logs, never for viewers."""
 
 
+class Interrupted(Exception):
+    """The engine was asked to make room for a more urgent clause before anything of this one existed: ask for it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhonemeSpan:
     """One phoneme symbol (Kokoro's IPA-like set) and when it sounds, in ms from the clause's first sample."""
@@ -69,5 +73,10 @@ class SpeechEngine(Protocol):
 
         Raises:
             SpeechError: unknown voice, model missing, or the model failed.
+            Interrupted: see :meth:`interrupt`.
         """
+        ...
+
+    def interrupt(self) -> None:
+        """From any thread: end the making of a clause that nobody waits for, if nothing of it was yielded yet; else nothing."""
         ...

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from gpu_engine.inference.onnx import open_session
 from gpu_engine.models import ModelError, require_kokoro
 from gpu_engine.speech import g2p
-from gpu_engine.speech.engine import Cancelled, PhonemeSpan, SpeechChunk, SpeechError, Style
+from gpu_engine.speech.engine import Cancelled, Interrupted, PhonemeSpan, SpeechChunk, SpeechError, Style
 from gpu_engine.speech.excitation import Excitation
 from gpu_engine.speech.pcm import Finisher
 from gpu_engine.speech.voice_table import style_table, voice
@@ -37,7 +38,7 @@ _SHORTEST_REST = 8
 _FADE_FRAMES = 1
 _FIRST_WINDOW = 10
 _GROWTH = 1.4
-_LARGEST_WINDOW = 64
+_LARGEST_WINDOW = 40
 _SHORT_SYMBOLS = 48
 """Below this the style differs too much from that of whole sentences, on which the fixed statistics were measured (10 dB at 30
 symbols, 4 dB at 50): such clauses are normalised by window, with more context."""
@@ -84,6 +85,7 @@ class KokoroEngine:
             raise SpeechError(str(error)) from error
         self._windowed = windowed
         self._lock = threading.Lock()
+        self._interruptible: Any = None
         try:
             self._vocab: dict[str, int] = json.loads((root / "vocab.json").read_text(encoding="utf-8"))
             weights = np.load(root / "source.npz")
@@ -103,6 +105,12 @@ class KokoroEngine:
             ) from error
         self._vocoder_inputs = {short: [entry.name for entry in v.get_inputs()] for short, v in self._vocoders.items()}
         self.version = f"82m-v1.b{build}-{self.vocoder}.{_VERSION}"
+
+    def interrupt(self) -> None:
+        """See :class:`gpu_engine.speech.engine.SpeechEngine`: ends a whole decode that runs now."""
+        running = self._interruptible
+        if running is not None:
+            running.terminate = True
 
     def _statistics_of(self, voice_id: str) -> Floats:
         found = self._statistics.get(voice_id)
@@ -203,6 +211,8 @@ class KokoroEngine:
             size = min(_LARGEST_WINDOW, size * _GROWTH)
 
     def _decode(self, plan: _Plan, excitation: Floats, low: int, high: int) -> Floats:
+        import onnxruntime
+
         inputs: list[Floats] = [
             plan.content[:, :, low:high],
             plan.pitch[:, 2 * low : 2 * high],
@@ -214,11 +224,17 @@ class KokoroEngine:
             inputs.append(plan.statistics)
         short = plan.statistics is None
         values = dict(zip(self._vocoder_inputs[short], inputs, strict=True))
+        options = onnxruntime.RunOptions()
         try:
             with self._lock:
-                wave: Floats = self._vocoders[short].run(None, values)[0]
+                self._interruptible = None if plan.windowed else options
+                wave: Floats = self._vocoders[short].run(None, values, options)[0]
         except Exception as error:
+            if options.terminate:
+                raise Interrupted from error
             raise SpeechError(f"the vocoder failed on frames {low} to {high}: {error}") from error
+        finally:
+            self._interruptible = None
         if not np.isfinite(wave).all():
             raise SpeechError(f"the vocoder gave sound that is not finite on frames {low} to {high}")
         return wave.reshape(-1)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.speech.cache import CachedClause, SpeechCache, clause_key
-from gpu_engine.speech.engine import PhonemeSpan, SpeechChunk, SpeechEngine, SpeechError, Style
+from gpu_engine.speech.engine import Interrupted, PhonemeSpan, SpeechChunk, SpeechEngine, SpeechError, Style
 from gpu_engine.speech.normalise import normalise
 from gpu_engine.speech.splitter import Clause, split_clauses
 
@@ -275,6 +275,8 @@ class SpeechService:
             if job.turn_id:
                 self._turns.setdefault(job.turn_id, set()).add(job)
             self._lock.notify()
+        if job.style.urgent:
+            self._engine.interrupt()
 
     def _report(self, fault: SpeechFault) -> None:
         self.stats.faults += 1
@@ -314,6 +316,9 @@ class SpeechService:
             if job.chunks is None:
                 job.chunks = iter(self._engine.synthesize(job.spoken, job.lang, job.style, lambda: job.cancelled))
             chunk = next(job.chunks, None)
+        except Interrupted:
+            job.chunks = None
+            return not job.cancelled
         except Exception as error:  # noqa: BLE001 - one clause must never silence the host for ever
             message = str(error) if isinstance(error, SpeechError) else f"{type(error).__name__}: {error}"
             self._hand_over(job, SpeechFault(job.turn_id, job.clause.text, message))

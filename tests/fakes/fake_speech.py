@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpu_engine.speech.engine import Cancelled, PhonemeSpan, SpeechChunk, SpeechError, Style
+from gpu_engine.speech.engine import Cancelled, Interrupted, PhonemeSpan, SpeechChunk, SpeechError, Style
 
 SAMPLES_PER_MS = 48
 
@@ -42,6 +42,8 @@ class FakeSpeechEngine:
         self.asked: list[str] = []
         self.urgent: list[bool] = []
         self.windows: list[tuple[str, int]] = []
+        self.interrupted: list[str] = []
+        self._interrupt = threading.Event()
         self._gate = threading.Semaphore(0) if gated else None
 
     def allow(self, windows: int = 1) -> None:
@@ -54,16 +56,24 @@ class FakeSpeechEngine:
         """How long this engine takes to say ``spoken``."""
         return len(spoken) * self.ms_per_char
 
+    def interrupt(self) -> None:
+        """A clause held back before its first window, and not urgent, gives way."""
+        self._interrupt.set()
+
     def synthesize(self, spoken: str, lang: str, style: Style, cancelled: Cancelled) -> Iterator[SpeechChunk]:
         """See :class:`gpu_engine.speech.engine.SpeechEngine`."""
         self.asked.append(spoken)
         self.urgent.append(style.urgent)
+        self._interrupt.clear()
         total = len(spoken)
         frequency = 200 + zlib.crc32(spoken.encode()) % 600
         for window, start in enumerate(range(0, max(total, 1), self.chars_per_window)):
             if self._gate is not None:
                 # A closing service must not wait for a test that has failed.
                 while not self._gate.acquire(timeout=0.02):
+                    if self._interrupt.is_set() and window == 0 and not style.urgent:
+                        self.interrupted.append(spoken)
+                        raise Interrupted
                     if cancelled():
                         return
             if cancelled():

@@ -212,3 +212,18 @@ async def test_on_a_slow_machine_a_clause_comes_whole_instead_of_with_holes() ->
 
     assert [(p.first, p.last, p.offset_ms, p.pcm.size) for p in pieces] == [(True, True, 0.0, 48 * 600)]
     assert len(pieces[0].phonemes) == 11
+
+
+async def test_an_urgent_clause_does_not_wait_for_one_that_nobody_waits_for(tmp_path: Path) -> None:
+    engine = FakeSpeechEngine(gated=True)
+    async with SpeechService(engine, SpeechCache(tmp_path)) as service:
+        service.presynthesise(["预先合成的一句话。"], "zh", STYLE)
+        await until(lambda: engine.asked == ["预先合成的一句话"] or engine.asked == ["预先合成的一句话。"])
+        urgent = asyncio.create_task(collect(service, "t1", "急的。", priority=30))
+        await until(lambda: len(engine.interrupted) == 1)
+        engine.allow(20)
+        pieces = await urgent
+        await until(lambda: service.is_cached("预先合成的一句话。", "zh", STYLE))
+
+    assert next(w for w, _ in engine.windows).startswith("急的")
+    assert pieces[-1].last
