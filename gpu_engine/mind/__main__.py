@@ -7,7 +7,13 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gpu_engine.session.process import die_with_parent, lower_priority, single_threaded_math, start_logging
+from gpu_engine.session.process import (
+    die_with_parent,
+    leave_interrupts_to_the_parent,
+    lower_priority,
+    single_threaded_math,
+    start_logging,
+)
 
 NICE = 2
 """Below the picture, but above what would silence the host: a voice that starves is as bad as a frame that is late."""
@@ -16,6 +22,7 @@ NICE = 2
 def main() -> int:
     """Run until the supervisor is gone."""
     die_with_parent()
+    leave_interrupts_to_the_parent()
     single_threaded_math()
     start_logging("mind")
     lower_priority(NICE)

