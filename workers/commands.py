@@ -50,13 +50,13 @@ def _deliver(command: commands.Command) -> None:
              accepted=reply.accepted, detail=reply.detail)  # fmt: skip
 
 
-@app.task(name=commands.START_TASK)
+@app.task(name=commands.START_TASK, shared=False)
 def start_session(session: str, epoch: int) -> None:
     """Ask the agent to run ``session`` in ``epoch``."""
     _deliver(commands.StartSession(session=session, epoch=epoch))
 
 
-@app.task(name=commands.STOP_TASK)
+@app.task(name=commands.STOP_TASK, shared=False)
 def stop_session(session: str, epoch: int, reason: str) -> None:
     """Ask the agent to end ``session``."""
     _deliver(commands.StopSession(session=session, epoch=epoch, reason=reason))
