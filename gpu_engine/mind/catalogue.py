@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pypinyin import lazy_pinyin
@@ -223,7 +224,7 @@ class Catalogue:
 
     def _by_head(self, folded: str) -> Named:
         """A bare class word (那个锅, 杯子) when exactly one product's name ends in it."""
-        bare = _strip_known("".join(_CJK_RUN.findall(folded)))
+        bare = _strip_known("".join(_CJK_RUN.findall(folded)), (zh for zh, _ in lexicon.ATTRIBUTES.values()))
         if len(bare) == 2 and bare.endswith("子"):
             bare = bare[0]
         if len(bare) != 1:
@@ -278,11 +279,14 @@ class Catalogue:
         unknown although some cup is good for coffee).
         """
         english = rest
-        for _, en in lexicon.ATTRIBUTES.values():
+        # What a product works with is itself a thing: 'iPhone' in a question of price names what is asked for.
+        attributes = {key: words for key, words in lexicon.ATTRIBUTES.items() if not (strict and key == "compatibility")}
+        for _, en in attributes.values():
             english = re.sub(rf"(?<![a-z])(?:{en})", " ", english)
         known = _QUESTION_WORDS if strict else self._all_words
         left = [w for w in _WORD.findall(english) if len(w) > 2 and w not in known and stem(w) not in known]
-        chinese = [p for p in _strip_known("".join(_CJK_RUN.findall(rest))).split() if len(p) >= 2]
+        han = _strip_known("".join(_CJK_RUN.findall(rest)), (zh for zh, _ in attributes.values()))
+        chinese = [p for p in han.split() if len(p) >= 2]
         return " ".join([p for p in chinese if strict or not self.knows(p)] + left)
 
     def product(self, product_id: str) -> Product | None:
@@ -308,9 +312,9 @@ def _key_parts(product: Product) -> set[str]:
     return parts
 
 
-def _strip_known(text: str) -> str:
+def _strip_known(text: str, attribute_words: Iterable[str]) -> str:
     """Chinese text without the words of questions and attributes; what remains names things."""
-    for zh, _ in lexicon.ATTRIBUTES.values():
+    for zh in attribute_words:
         text = re.sub(zh, " ", text)
     for word in _STOPS_BY_LENGTH:
         text = text.replace(word, " ")

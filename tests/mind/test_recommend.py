@@ -78,3 +78,14 @@ def test_a_word_that_only_sounds_like_a_product_is_not_priced_as_it(desk: Desk) 
 )
 def test_prices_are_asked_in_many_words(desk: Desk, text: str, price: str) -> None:
     assert price in desk.ask(text, now=NOW).text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["苹果手机17多少钱", "iPhone 17 price", "is the iPhone 17 in stock?", "戴森吹风机多少钱", "how much is the laptop"],
+)
+def test_a_thing_that_is_not_sold_is_never_answered_with_the_product_on_the_card(desk: Desk, question: str) -> None:
+    reply = desk.ask(question, card_product="KT-001")
+
+    assert reply.behaviour == "check_with_shop"
+    assert reply.facts == ()
