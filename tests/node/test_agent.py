@@ -28,7 +28,7 @@ SHOW = {"show": {"segments": [{"id": "s1", "kind": "opening", "lines": [{"id": "
 RECORDED = {**SHOW, "outputs": [{"kind": "recording", "id": "recording", "path": "recording.mp4"}]}
 OPTIONS = SupervisionOptions(
     engine_command=(sys.executable, "-m", "tests.fakes.fake_engine"), stop_grace_s=5, fence_grace_s=0.5, ping_interval_s=0.2,
-    ping_timeout_s=0.3, restart_delays_s=(0.0, 0.1), min_free_disk_bytes=1,
+    ping_timeout_s=1.0, restart_delays_s=(0.0, 0.1), min_free_disk_bytes=1,
 )  # fmt: skip
 
 
