@@ -35,6 +35,9 @@ def main(argv: list[str] | None = None) -> int:
     session = commands.add_parser("session", help="host one session for a node agent")
     session.add_argument("--spec", type=Path, required=True)
     session.add_argument("--run-dir", type=Path, required=True)
+    session.add_argument(
+        "--orphan-after", type=float, default=900.0, metavar="S", help="end the show after S seconds without a node agent (900)"
+    )
     session.add_argument("--follow-parent", action="store_true", help="end when the parent process ends")
 
     doctor = commands.add_parser("doctor", help="say what this machine can run and what is missing")
@@ -58,7 +61,9 @@ def main(argv: list[str] | None = None) -> int:
             if options.follow_parent:
                 die_with_parent()
             start_logging("supervisor")
-            return asyncio.run(_supervise(load_spec(options.spec), options.run_dir.resolve(), None))
+            return asyncio.run(
+                _supervise(load_spec(options.spec), options.run_dir.resolve(), None, orphan_after_s=options.orphan_after)
+            )
         return _run(options)
     except SpecError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -157,12 +162,12 @@ def _print_last_words(message: object, run_dir: Path) -> None:
         sys.stdout.write(f"[{message.data['name']}] {next((line for line in reversed(lines) if line.strip()), '')[:500]}\n")
 
 
-async def _supervise(spec: SessionSpec, run_dir: Path, listener: Any) -> int:
+async def _supervise(spec: SessionSpec, run_dir: Path, listener: Any, orphan_after_s: float | None = None) -> int:
     from gpu_engine.session.supervisor import Supervisor
 
     # The spec in it holds stream keys.
     run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    supervisor = Supervisor(spec, run_dir, listener)
+    supervisor = Supervisor(spec, run_dir, listener, orphan_after_s=orphan_after_s)
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, supervisor.request_stop, f"signal {signal.Signals(signum).name}")

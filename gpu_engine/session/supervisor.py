@@ -57,8 +57,15 @@ class Supervisor:
     """
 
     def __init__(
-        self, spec: SessionSpec, run_dir: Path, listener: Listener | None = None, modules: Mapping[str, str] = MODULES
+        self,
+        spec: SessionSpec,
+        run_dir: Path,
+        listener: Listener | None = None,
+        modules: Mapping[str, str] = MODULES,
+        orphan_after_s: float | None = None,
     ) -> None:
+        self._orphan_after_s = orphan_after_s
+        self._attended_at = time.monotonic()
         self._spec = spec
         self._run_dir = run_dir
         self._files = StateFiles(run_dir)
@@ -219,6 +226,15 @@ class Supervisor:
         while True:
             await asyncio.sleep(METRICS_EVERY_S)
             self._publish(self.metrics())
+            self._end_if_orphaned()
+
+    def _end_if_orphaned(self) -> None:
+        """A show outlives its agent's restart and an outage of the platform, but not an agent that never comes back."""
+        now = time.monotonic()
+        if self._clients:
+            self._attended_at = now
+        elif self._orphan_after_s is not None and now - self._attended_at > self._orphan_after_s:
+            self.request_stop(f"no node agent for {self._orphan_after_s:g} s")
 
     async def _keep_journal(self) -> None:
         """Write closed usage segments in a thread: a slow disk must not delay comments, a full one loses nothing."""

@@ -324,3 +324,17 @@ async def test_a_virtual_run_whose_mind_cannot_start_fails_instead_of_waiting_fo
     assert code == NO_PROGRESS
     assert told[-1].data["state"] == "failed"
     assert "the mind cannot be kept running (exit code 1)" in told[-1].data["reason"]
+
+
+async def test_a_show_whose_agent_never_comes_back_ends(tmp_path: Path) -> None:
+    supervisor = Supervisor(SPEC, tmp_path, modules=FAKES, orphan_after_s=1.5)
+    task = asyncio.create_task(supervisor.run())
+    client = Client(tmp_path)
+    await until(lambda: (tmp_path / "control.sock").exists())
+    await client.connect()
+    await asyncio.sleep(2.5)
+    assert not task.done()
+
+    await client.close()
+
+    assert await asyncio.wait_for(task, 20) == 0
