@@ -6,6 +6,7 @@ One JSON object a line in ``<run_dir>/usage.jsonl``, flushed and fsynced before 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class UsageJournal:
         if path.exists() and path.stat().st_size != good_bytes:
             with path.open("r+b") as file:
                 file.truncate(good_bytes)
-        self.last_seq = segments[-1].seq if segments else 0
+        self.last_seq = max((s.seq for s in segments), default=0)
         self.last_incarnation = max((s.incarnation for s in segments), default=0)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
@@ -95,9 +96,8 @@ def _read(path: Path) -> tuple[list[UsageSegment], int]:
     for line in path.read_bytes().splitlines(keepends=True):
         if not line.endswith(b"\n"):
             break
-        try:
-            segments.append(msgspec.json.decode(line, type=UsageSegment))
-        except msgspec.DecodeError:
-            break
         good_bytes += len(line)
+        # A line that a failing disk has damaged hides neither those before nor those after it.
+        with contextlib.suppress(msgspec.DecodeError):
+            segments.append(msgspec.json.decode(line, type=UsageSegment))
     return segments, good_bytes

@@ -90,3 +90,19 @@ def test_a_full_disk_delays_segments_and_loses_none(tmp_path: Path, monkeypatch:
     account.close()
 
     assert [(s.seq, s.from_s, s.to_s) for s in read_journal(path)] == [(1, 1, 6), (2, 6, 11)]
+
+
+def test_a_damaged_line_hides_neither_those_before_nor_those_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "usage.jsonl"
+    account = UsageAccount(path, 720)
+    for second in (1, 3, 5):
+        account.accept(1, second, ["a"])
+    account.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"\x00" * 20 + b"\n" + lines[2])
+
+    again = UsageJournal(path)
+    again.append(incarnation=2, from_s=1, to_s=2, started_at_ms=0, height_px=720, accepted_by=("a",))
+    again.close()
+
+    assert [s.seq for s in read_journal(path)] == [1, 3, 4]
