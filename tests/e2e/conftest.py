@@ -20,7 +20,7 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     models = Path(os.environ.get("LUMIHOST_MODELS", ROOT / "var" / "models"))
     if not models.is_dir():
@@ -30,7 +30,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not os.path.exists(CHROMIUM):
         pytest.skip("Debian's chromium is not installed: apt install chromium")
@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def room(product: Product, browser: Browser) -> Iterator[Page]:
     """The live room, signed in through the form, in Chinese."""
     page = browser.new_page(viewport={"width": 1440, "height": 900}, locale="zh-CN")
