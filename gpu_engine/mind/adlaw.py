@@ -95,6 +95,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "EU AI Act 50 / 身份",
         r"我(?:就)?是(?:一个|一名|个)?(?:真人|活人|人类|真正的人)|我不是(?:一个)?(?:ai|机器人|数字人|人工智能|虚拟人|程序)|真人(?:主播|出镜|在播)|\bi(?:'m| am) (?:a )?(?:real|human|actual|living)(?: person| human| being)?\b|\bi(?:'m| am) not (?:an? )?(?:ai|robot|bot|machine|virtual|digital)|\bhuman host\b",
+        r"(?:不是|并非|并不是|没有|而非|非)(?:由)?真人(?:主播|出镜|在播)?|\bnot (?:a |an )?(?:real |actual )?(?:human|person)|\bno human host\b",
     ),
     _rule("色情赌毒", r"赌博|博彩|色情|毒品|枪支|办证|代开发票"),
 )

@@ -191,6 +191,10 @@ class Gate:
         blocked = any(f.action == "blocked" for f in findings)
         return Verdict(not blocked, "" if blocked else clean, tuple(findings))
 
+    def named(self, text: str) -> tuple[str, ...]:
+        """Products whose names stand in the text."""
+        return tuple(self._named(text))
+
     def _is_fact(self, quantity: Quantity, text: str, scope: list[_Allowed]) -> bool:
         """True for a figure of the products meant; the shop's own amounts only where shipping and the like are the talk."""
         if any(a.permits(quantity) for a in scope if a is not self._shop):

@@ -31,7 +31,10 @@ class Operator:
 
     def say(self, text: str, lang: Lang) -> tuple[str, Verdict]:
         """Speak an operator's words now. Returns the turn's id ('' when the gate refuses) and the gate's verdict."""
-        checked = self._studio.gate.check(text, lang=lang, product_ids=None, now=self._studio.now())
+        # An amount must belong to what is talked about: the products named, else the one on the card.
+        card = self._script.card_product
+        meant = self._studio.gate.named(text) or ((card,) if card else ())
+        checked = self._studio.gate.check(text, lang=lang, product_ids=meant, now=self._studio.now())
         self._studio.report_gate(text, checked)
         if not checked.allowed or not checked.text:
             return "", checked

@@ -65,6 +65,8 @@ class Reader:
             return base
         if intent is Intent.UNKNOWN:
             base = self._open_question(base, named, attributes)
+        elif intent is Intent.PRICE and self._wants_what_others_sell(base, named, attributes):
+            return replace(base, unknown_product=True)
         elif intent is Intent.PRICE and attributes and not is_price_for_sure(folded):
             base = replace(base, intent=Intent.ATTRIBUTE, attribute=attributes[0])
         elif intent is Intent.COMPARE:
@@ -76,6 +78,8 @@ class Reader:
         return replace(base, also=also_asks(named.rest, base.intent))
 
     def _open_question(self, base: Understanding, named: Named, attributes: list[str]) -> Understanding:
+        if self._wants_what_others_sell(base, named, attributes):
+            return replace(base, unknown_product=True)
         several = len(named.product_ids) == 2 and not named.partial
         amount = not attributes and "多少" in named.rest and not self.catalogue.unknown_thing(named.rest)
         if is_bare_price(named.rest) or (amount and named.product_ids):
@@ -96,6 +100,12 @@ class Reader:
         if is_chitchat(base.folded):
             return replace(base, intent=Intent.CHITCHAT)
         return base
+
+    def _wants_what_others_sell(self, base: Understanding, named: Named, attributes: list[str]) -> bool:
+        """'Do you sell an iPhone': a word that elsewhere asks what a product works with is here the thing itself."""
+        if named.product_ids or base.pointing or attributes[:1] != ["compatibility"]:
+            return False
+        return bool(self.catalogue.unknown_thing(asked_thing(base.folded), strict=True))
 
     def _mark_unknown(self, base: Understanding, named: Named, folded: str) -> Understanding:
         if named.missing_link:

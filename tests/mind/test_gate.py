@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_engine.chat.events import clean_text
+from gpu_engine.mind.adlaw import find_forbidden
 from gpu_engine.mind.answers import Answerer
 from gpu_engine.mind.facts import money_text
 from gpu_engine.mind.gate import Gate
@@ -238,3 +239,8 @@ def test_whatever_is_asked_no_amount_outside_the_facts_is_answered(shop: Knowled
         if quantity.kind is QuantityKind.STOCK:
             assert quantity.value in stocks, said
     assert verdict.allowed, f"our own templates must pass our own gate: {plan.text} {verdict.findings}"
+
+
+@pytest.mark.parametrize("text", ["提醒大家，我是AI生成的数字人，不是真人出镜。", "I am an AI host, not a real person."])
+def test_saying_that_one_is_not_a_person_is_no_claim_to_be_one(text: str) -> None:
+    assert list(find_forbidden(text)) == []

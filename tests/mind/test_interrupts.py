@@ -256,3 +256,17 @@ async def test_pinned_card_is_shown_and_answers_to_this_mean_it(tmp_path: Path) 
         assert "199.9元" in rig.body.spoken_texts("answer")[0]
         with pytest.raises(RequestRefused, match="no product 'nothing'"):
             await rig.call("pin", product_id="nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [("保温杯今天129元", True), ("面霜今天59.9元", True), ("保温杯今天59.9元", False), ("今天只要59.9元", False)],
+)
+async def test_an_operator_may_only_name_the_price_of_what_is_talked_about(tmp_path: Path, text: str, spoken: bool) -> None:
+    async with on_air(spec_of(plain_show(3)), tmp_path) as rig:
+        await rig.call("pin", product_id="cup")
+        if spoken:
+            assert (await rig.call("say", text=text, lang="zh", actor="boss"))["turn_id"]
+        else:
+            with pytest.raises(RequestRefused):
+                await rig.call("say", text=text, lang="zh", actor="boss")

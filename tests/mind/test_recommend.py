@@ -82,7 +82,15 @@ def test_prices_are_asked_in_many_words(desk: Desk, text: str, price: str) -> No
 
 @pytest.mark.parametrize(
     "question",
-    ["苹果手机17多少钱", "iPhone 17 price", "is the iPhone 17 in stock?", "戴森吹风机多少钱", "how much is the laptop"],
+    [
+        "苹果手机17多少钱",
+        "iPhone 17 price",
+        "is the iPhone 17 in stock?",
+        "戴森吹风机多少钱",
+        "how much is the laptop",
+        "do you sell an iphone",
+        "Do you sell an iPhone 17 and how much?",
+    ],
 )
 def test_a_thing_that_is_not_sold_is_never_answered_with_the_product_on_the_card(desk: Desk, question: str) -> None:
     reply = desk.ask(question, card_product="KT-001")
