@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -244,3 +246,12 @@ def test_whatever_is_asked_no_amount_outside_the_facts_is_answered(shop: Knowled
 @pytest.mark.parametrize("text", ["提醒大家，我是AI生成的数字人，不是真人出镜。", "I am an AI host, not a real person."])
 def test_saying_that_one_is_not_a_person_is_no_claim_to_be_one(text: str) -> None:
     assert list(find_forbidden(text)) == []
+
+
+def test_every_wording_of_the_demo_show_may_be_said() -> None:
+    root = Path(__file__).resolve().parents[2]
+    show = json.loads((root / "platform/lumihost/knowledge/demo/shop.json").read_text())["show"]
+    wordings = [text for s in show["segments"] for line in s["lines"] for text in (line["text"], *line.get("variants", ()))]
+
+    assert len(wordings) > 60
+    assert [(t, h.word) for t in wordings for h in find_forbidden(t)] == []
