@@ -137,6 +137,29 @@ def test_a_sku_is_taken_once_per_tenant(api: Api, two_tenants: TwoTenants) -> No
     assert Api(two_tenants.a)("post", "products", TEA).status_code == 201
 
 
+def test_a_link_number_names_one_product(api: Api, two_tenants: TwoTenants) -> None:
+    api("post", "products", TEA)
+    cup = {"sku": "C", "title": {"en": "Cup"}, "price_minor": 1}
+    other = api("post", "products", cup).json()
+
+    made = api("post", "products", {**cup, "sku": "D", "link_no": 3})
+    changed = api("patch", f"products/{other['id']}", {"link_no": 3})
+
+    for answer in (made, changed):
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
+        assert answer.json()["errors"] == [
+            {
+                "pointer": "/link_no",
+                "code": "duplicate",
+                "detail": "link number 3 belongs to '00731 毛巾': choose another number or change that product first",
+            }
+        ]
+    assert api("patch", f"products/{other['id']}", {"link_no": 4}).status_code == 200
+    assert api("patch", f"products/{other['id']}", {"link_no": 4, "price_minor": 2}).status_code == 200
+    assert api("post", "products", {**cup, "sku": "E", "link_no": 0}).status_code == 201
+    assert Api(two_tenants.a)("post", "products", TEA).status_code == 201
+
+
 def test_a_change_touches_only_what_it_names(api: Api) -> None:
     product = api("post", "products", TEA).json()
 

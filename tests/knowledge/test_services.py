@@ -127,6 +127,45 @@ def test_a_large_catalogue_is_written_in_few_queries(two_tenants: TwoTenants, dj
         assert [p.sku for p in Product.objects.all()[:3]] == ["S0001", "S0002", "S0003"]
 
 
+def import_links(*rows: tuple[str, int]) -> Import:
+    lines = "".join(f"{sku},商品{sku},1,{number}\n" for sku, number in rows)
+    return services.import_products(file_name="a.csv", content=f"sku,title_zh,price,link_no\n{lines}".encode(), actor=SYSTEM)
+
+
+def links() -> dict[str, int]:
+    return dict(Product.objects.values_list("sku", "link_no"))
+
+
+def test_an_import_may_swap_and_hand_on_link_numbers(two_tenants: TwoTenants) -> None:
+    with scope(two_tenants.b.tenant):
+        import_links(("A", 1), ("B", 2), ("C", 3))
+
+        swapped = import_links(("A", 2), ("B", 1), ("D", 3), ("C", 0))
+
+        assert (swapped.updated, swapped.created, swapped.errors) == (3, 1, [])
+        assert links() == {"A": 2, "B": 1, "C": 0, "D": 3}
+
+
+def test_an_import_leaves_out_rows_whose_link_number_stays_with_another_product(two_tenants: TwoTenants) -> None:
+    with scope(two_tenants.b.tenant):
+        import_links(("A", 1), ("B", 2), ("C", 3))
+
+        # B cannot have 3, so it keeps 2, so A keeps 1, so D gets nothing; E is not concerned.
+        done = import_links(("D", 1), ("A", 2), ("B", 3), ("E", 4))
+
+        assert [(e["row"], e["column"], e["value"], e["code"]) for e in done.errors] == [
+            (2, "link_no", "1", "taken_link_no"),
+            (3, "link_no", "2", "taken_link_no"),
+            (4, "link_no", "3", "taken_link_no"),
+        ]
+        assert done.errors[2]["message"] == {
+            "zh": "链接号已被其他商品使用（链接号 3 属于“C 商品C”）",
+            "en": "Another product has the link number (link number 3 belongs to 'C 商品C')",
+        }
+        assert (done.created, done.updated, done.failed) == (1, 0, 3)
+        assert links() == {"A": 1, "B": 2, "C": 3, "E": 4}
+
+
 def test_a_failed_change_leaves_neither_version_nor_trail_nor_message(two_tenants: TwoTenants) -> None:
     with scope(two_tenants.b.tenant):
         with pytest.raises(Invalid):

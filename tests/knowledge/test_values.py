@@ -249,6 +249,46 @@ def test_headers_are_compared_as_people_write_them() -> None:
     assert canonical("ATTR:Material:EN") == "attr:material:en"
     assert canonical("attr:material:fr") is None
     assert canonical("nan") is None
+    assert canonical("编号") is None, "it may mean the SKU or the link number"
+
+
+@pytest.mark.parametrize(
+    ("label", "column"),
+    [
+        ("货号", "sku"),
+        ("链接号", "link_no"),
+        ("Link no.", "link_no"),
+        ("Link number", "link_no"),
+        ("名称", "title_zh"),
+        ("名称（中文）", "title_zh"),
+        ("Title (Chinese)", "title_zh"),
+        ("Title", "title_en"),
+        ("名称（英文）", "title_en"),
+        ("Title (English)", "title_en"),
+        ("分类", "category"),
+        ("Category", "category"),
+        ("Currency", "currency"),
+        ("价格", "price"),
+        ("Price", "price"),
+        ("划线价", "list_price"),
+        ("List price", "list_price"),
+        ("库存", "stock"),
+        ("Stock", "stock"),
+    ],
+)
+def test_the_consoles_own_labels_are_headers(label: str, column: str) -> None:
+    assert canonical(label) == column
+
+
+def test_a_missing_column_is_refused_with_the_headers_that_would_do() -> None:
+    with pytest.raises(FileRefused) as refused:
+        map_columns(("货号", "库存"))
+    assert refused.value.columns == ("price", "title_zh")
+    message = refused.value.remark.as_dict()["message"]
+    assert message["en"].startswith("A required column is missing (price may be called: price, 售价, 价格,")
+    assert "; title_zh may be called: title_zh, 商品名称," in message["en"]
+    assert "Title (English)" in message["en"]
+    assert message["zh"].startswith("缺少必需的列（price 可写作：price、售价、价格、")
 
 
 def test_no_header_means_two_columns() -> None:

@@ -177,3 +177,16 @@ async def test_signing_out_ends_the_socket(tenants: TwoTenants, session: LiveSes
     await database_sync_to_async(SessionStore(store.session_key).flush)()
     await socket.send_json_to({"type": "ping"})
     assert await socket.closed_with() == 4401
+
+
+async def test_a_server_that_stops_leaves_no_sender_behind(tenants: TwoTenants) -> None:
+    before = asyncio.all_tasks()
+    socket = await console_socket(tenants.a.owner, tenants.a.tenant)
+    await socket.expect("welcome")
+    senders = [task for task in asyncio.all_tasks() - before if "_send_due" in repr(task.get_coro())]
+    assert [task.done() for task in senders] == [False]
+
+    socket.future.cancel()
+    await asyncio.gather(socket.future, return_exceptions=True)
+
+    assert [task.done() for task in senders] == [True]

@@ -20,7 +20,8 @@ from lumihost.core import outbox
 from lumihost.core.audit import Actor, record
 from lumihost.core.problems import Conflict, Invalid, Missing, register
 from lumihost.knowledge.importers.products import Draft, parse_products
-from lumihost.knowledge.importers.report import FileRefused
+from lumihost.knowledge.importers.report import FileRefused, Remark
+from lumihost.knowledge.link_numbers import refuse_taken, split_by_number
 from lumihost.knowledge.models import Faq, Import, Product, ShopProfile
 from tenants.context import current_tenant
 
@@ -109,7 +110,7 @@ def create_product(*, fields: Mapping[str, Any], actor: Actor) -> Product:
 
     Raises:
         Invalid: a field does not hold.
-        Conflict: the SKU exists already.
+        Conflict: another product has the SKU or the link number.
     """
     _check_names(fields, PRODUCT_FIELDS, "a product")
     with transaction.atomic():
@@ -117,6 +118,7 @@ def create_product(*, fields: Mapping[str, Any], actor: Actor) -> Product:
         product = Product(**{"currency": current_tenant().currency, **fields})
         _refuse_more(Product.objects.count() + 1, MAX_PRODUCTS, "products")
         _refuse_taken_sku(product)
+        refuse_taken(product)
         _refuse_backward_promotion(product)
         _store(product)
         record(actor=actor, action="product.created", target=product, after=_state(product, PRODUCT_FIELDS))
@@ -140,6 +142,8 @@ def update_product(product_id: str, *, changes: Mapping[str, Any], actor: Actor)
             setattr(product, name, value)
         if "sku" in changes:
             _refuse_taken_sku(product)
+        if product.link_no != before["link_no"]:
+            refuse_taken(product)
         _refuse_backward_promotion(product)
         after = _state(product, PRODUCT_FIELDS)
         if after != before:
@@ -316,7 +320,8 @@ def import_products(*, file_name: str, content: bytes, actor: Actor) -> Import:
         return refused
     with transaction.atomic():
         profile = shop_profile(lock=True)
-        created, updated, unchanged = _apply(parsed.drafts)
+        created, updated, unchanged, refused_rows = _apply(parsed.drafts)
+        errors = sorted([*parsed.errors, *refused_rows], key=lambda remark: remark.row or 0)
         done = Import.objects.create(
             file_name=name,
             sha256=sha256,
@@ -324,8 +329,8 @@ def import_products(*, file_name: str, content: bytes, actor: Actor) -> Import:
             created=len(created),
             updated=len(updated),
             unchanged=unchanged,
-            failed=len({remark.row for remark in parsed.errors}),
-            errors=[remark.as_dict() for remark in parsed.errors],
+            failed=len({remark.row for remark in errors}),
+            errors=[remark.as_dict() for remark in errors],
             warnings=[remark.as_dict() for remark in parsed.warnings],
             requested_by_id=actor.user_id,
         )
@@ -340,9 +345,11 @@ def import_products(*, file_name: str, content: bytes, actor: Actor) -> Import:
     return done
 
 
-def _apply(drafts: list[Draft]) -> tuple[list[str], dict[str, dict[str, list[Any]]], int]:
-    """Write the drafts; returns SKUs created, SKU → field → [before, after] updated, and how many were unchanged."""
+def _apply(drafts: list[Draft]) -> tuple[list[str], dict[str, dict[str, list[Any]]], int, list[Remark]]:
+    """Write the drafts; returns SKUs created, SKU → field → [before, after] updated, how many were unchanged, and an error
+    for each one left out because another product has its link number."""
     stored = {product.sku: product for product in Product.objects.select_for_update()}
+    drafts, refused = split_by_number(drafts, stored)
     new: list[Product] = []
     changed: list[Product] = []
     differences: dict[str, dict[str, list[Any]]] = {}
@@ -370,7 +377,7 @@ def _apply(drafts: list[Draft]) -> tuple[list[str], dict[str, dict[str, list[Any
     if changed:
         names = sorted({name for difference in differences.values() for name in difference})
         Product.objects.bulk_update(changed, [*names, "updated_at"], batch_size=100)
-    return [product.sku for product in new], differences, len(drafts) - len(new) - len(changed)
+    return [product.sku for product in new], differences, len(drafts) - len(new) - len(changed), refused
 
 
 def _plain(value: Any) -> Any:

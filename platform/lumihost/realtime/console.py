@@ -30,6 +30,13 @@ class ConsoleConsumer(TenantConsumer):
 
     _sender: asyncio.Task[None] | None = None
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket. A server that stops cancels this without a disconnect: the sender ends with it all the same."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._end_sender()
+
     async def opened(self) -> None:
         """Join the tenant's group and start the sender."""
         self._watched: set[str] = set()
@@ -55,14 +62,19 @@ class ConsoleConsumer(TenantConsumer):
 
     async def _leave(self) -> None:
         """Leave every group and end the sender; may be called again."""
-        sender, self._sender = self._sender, None
-        if sender is None:
+        if self._sender is None:
             return
-        if sender is not asyncio.current_task():
+        joined, self._joined = self._joined, []
+        await self._end_sender()
+        for group in joined:
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    async def _end_sender(self) -> None:
+        """It is kept after its end: one that closes the socket itself may still wait for the client when the server stops."""
+        sender = self._sender
+        if sender is not None and sender is not asyncio.current_task():
             sender.cancel()
             await asyncio.gather(sender, return_exceptions=True)
-        for group in self._joined:
-            await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         """Refuse what is not a small JSON text before it is parsed."""

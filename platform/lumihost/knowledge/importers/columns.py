@@ -10,13 +10,13 @@ from lumihost.knowledge.importers.report import FileRefused, Remark
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "sku": ("SKU", "商品编码", "货号", "商家编码", "Variant SKU"),
-    "title_zh": ("商品名称", "商品名", "名称", "标题", "品名"),
-    "title_en": ("英文名", "英文名称", "English name", "Title", "Name"),
+    "title_zh": ("商品名称", "商品名", "名称", "标题", "品名", "名称（中文）", "Title (Chinese)"),
+    "title_en": ("英文名", "英文名称", "English name", "Title", "Name", "名称（英文）", "Title (English)"),
     "aliases": ("别名", "俗称", "关键词"),
     "category": ("类目", "分类", "品类", "Type"),
-    "link_no": ("链接号", "链接", "序号"),
+    "link_no": ("链接号", "链接", "序号", "Link no.", "Link no", "Link number"),
     "price": ("售价", "价格", "现价", "直播价", "到手价", "Variant Price"),
-    "list_price": ("划线价", "原价", "吊牌价", "建议零售价", "Compare-at price", "Variant Compare At Price"),
+    "list_price": ("划线价", "原价", "吊牌价", "建议零售价", "List price", "Compare-at price", "Variant Compare At Price"),
     "currency": ("币种", "货币"),
     "stock": ("库存", "库存数量", "Inventory quantity", "Variant Inventory Qty"),
     "selling_points_zh": ("卖点",),
@@ -101,6 +101,12 @@ def canonical(header: str) -> str | None:
     return _CANONICAL.get(text)
 
 
+def _accepted(column: str) -> tuple[str, ...]:
+    """Every header that fills a required column; a title in either language does."""
+    columns = ("title_zh", "title_en") if column == "title_zh" else (column,)
+    return tuple(text for name in columns for text in (name, *ALIASES[name]))
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Where each known column is."""
@@ -133,5 +139,10 @@ def map_columns(header: tuple[str, ...]) -> Columns:
     if "title_zh" not in index and "title_en" not in index:
         missing.append("title_zh")
     if missing:
-        raise FileRefused("missing_column", columns=tuple(missing))
+        raise FileRefused(
+            "missing_column",
+            columns=tuple(missing),
+            hint_zh="；".join(f"{column} 可写作：{'、'.join(_accepted(column))}" for column in missing),
+            hint_en="; ".join(f"{column} may be called: {', '.join(_accepted(column))}" for column in missing),
+        )
     return Columns(index, tuple(warnings))

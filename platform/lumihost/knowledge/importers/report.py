@@ -31,6 +31,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "currency_mismatch": ("金额的货币符号与币种不一致", "The amount's symbol does not fit the currency"),
     "duplicate_sku": ("货号重复，已采用前面的行", "The SKU occurs twice: the earlier row counts"),
     "duplicate_link_no": ("链接号重复，已采用前面的行", "The link number occurs twice: the earlier row counts"),
+    "taken_link_no": ("链接号已被其他商品使用", "Another product has the link number"),
     "too_long": ("文字过长", "The text is too long"),
     "too_many": ("条目过多", "Too many entries"),
     "formula_text": ("单元格内容会被当作公式执行", "The cell would be run as a formula"),
