@@ -215,7 +215,8 @@ class Children:
         finally:
             watchdog.cancel()
         if not self.stopping:
-            self._on_event(child.name, "process", {"name": child.name, "what": "died", "pid": child.process.pid, "code": code})
+            what = "died" if code else "ended"
+            self._on_event(child.name, "process", {"name": child.name, "what": what, "pid": child.process.pid, "code": code})
         return code
 
     async def _watch(self, child: Child) -> None:

@@ -54,7 +54,7 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     Kinds and data:
 
     - ``state``: {state: starting|live|stopping|ended|failed, reason}
-    - ``process``: {name: mind|body|outlet, what: started|died|restarted, pid, code}
+    - ``process``: {name: mind|body|outlet, what: started|died|ended|restarted, pid, code}
     - ``comment``: {id, text, user, outcome: received|queued|merged|answered|dropped, reason, turn_id, source}
     - ``turn``: {turn_id, kind, question, answer, intent, facts: [...], first_word_ms, cut_wait_ms, cached,
       outcome: planned|speaking|spoken|cut|dropped}

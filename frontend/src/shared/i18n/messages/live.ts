@@ -229,5 +229,6 @@ export const live = {
   "process.supervisor": ["总管", "supervisor"],
   "process.what.started": ["已启动", "started"],
   "process.what.died": ["异常退出", "died"],
+  "process.what.ended": ["已结束", "ended"],
   "process.what.restarted": ["已重启", "restarted"],
 } as const satisfies Record<string, Pair>;
