@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import psutil
-import structlog
 
-log = structlog.get_logger(__name__)
+from gpu_engine.device.gpus import read_gpus
 
 
 def hardware(disk: Path) -> dict[str, Any]:
@@ -37,35 +37,8 @@ def load(disk: Path) -> dict[str, Any]:
 
 
 def gpus() -> list[dict[str, Any]]:
-    """One entry per NVIDIA GPU; empty without nvidia-ml-py, without a driver, or without a GPU."""
-    try:
-        import pynvml  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return []
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    found = []
-    try:
-        for index in range(pynvml.nvmlDeviceGetCount()):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
-            found.append(
-                {
-                    "index": index,
-                    "uuid": str(pynvml.nvmlDeviceGetUUID(handle)),
-                    "name": str(pynvml.nvmlDeviceGetName(handle)),
-                    "memory_bytes": int(memory.total),
-                    "memory_used_bytes": int(memory.used),
-                    "percent": int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu),
-                }
-            )
-    except pynvml.NVMLError as error:
-        log.warning("GPU could not be read", error=str(error))
-    finally:
-        pynvml.nvmlShutdown()
-    return found
+    """One entry per NVIDIA GPU; see :func:`gpu_engine.device.gpus.read_gpus`."""
+    return [asdict(gpu) for gpu in read_gpus()]
 
 
 def _cpu_name() -> str:
