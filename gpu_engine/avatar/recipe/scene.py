@@ -1,13 +1,16 @@
 """Builds the presenter in Blender and renders hair and cloth plates and the skin's light with Cycles.
 
-Run with the ``bpy`` wheel's Python: ``python scene.py DATA OUT STAGE [STAGE…] [--scale 0.5] [--spp 40]``.
-Stages: beauty, skin, hair_front, hair_back, cloth_front, cloth_back.
+Run with the ``bpy`` wheel's Python: ``python scene.py DATA OUT STAGE [STAGE…] --who NAME [--scale 0.5] [--spp 40]``;
+files go to ``OUT/NAME/``. Stages: face (head only, few strands), beauty, skin, tone, hair_front, hair_back, cloth_front,
+cloth_back. Face and beauty show the painted skin when ``bake.py … paint`` has run.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -17,6 +20,7 @@ import groom
 import mathutils
 import numpy as np
 import paint
+import presenters
 import source
 import surface
 
@@ -130,7 +134,7 @@ def add_light(
     obj.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
 
 
-def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
+def setup(scale: float, spp: int, eye: np.ndarray, light: presenters.Light) -> bpy.types.Scene:
     """Empty scene with camera, lights and render settings."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
@@ -144,16 +148,16 @@ def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
     obj.location = to_blender(np.array([[0, fr.CAMERA_Y, fr.CAMERA_Z]]))[0]
     obj.rotation_euler = (np.pi / 2, 0, 0)
     target = np.array([0, eye[1] - 0.6, 0.6])
-    add_light("key", (-6.5, 10.5, 13.0), 14.0, 0.8, target, (1.0, 0.965, 0.93))
-    add_light("fill", (8.5, 7.0, 12.0), 3.8, 1.2, target, (0.95, 0.97, 1.0))
-    add_light("under", (0.0, 0.5, 13.0), 1.6, 1.0, target, (1.0, 0.96, 0.93))
-    add_light("rim_l", (9.0, 9.5, -9.0), 8.0, 0.6, target, (0.96, 0.98, 1.0))
-    add_light("rim_r", (-9.0, 9.5, -9.0), 6.0, 0.6, target, (0.96, 0.98, 1.0))
+    add_light("key", (-8.5, 11.0, 11.5), light.key, 0.9, target, (1.0, 0.955, 0.91))
+    add_light("fill", (9.0, 6.5, 11.0), light.fill, 1.6, target, (0.93, 0.96, 1.0))
+    add_light("under", (0.0, 0.5, 13.0), light.under, 1.0, target, (1.0, 0.96, 0.93))
+    add_light("rim_l", (9.0, 9.5, -9.0), light.rim_left, 0.6, target, (0.95, 0.975, 1.0))
+    add_light("rim_r", (-9.0, 9.5, -9.0), light.rim_right, 0.6, target, (0.95, 0.975, 1.0))
     world = bpy.data.worlds.new("world")
     scene.world = world
     world.use_nodes = True
     world.node_tree.nodes["Background"].inputs[0].default_value = (0.92, 0.95, 1.0, 1)
-    world.node_tree.nodes["Background"].inputs[1].default_value = 0.24
+    world.node_tree.nodes["Background"].inputs[1].default_value = light.world
     scene.render.engine = "CYCLES"
     scene.cycles.samples = spp
     scene.cycles.use_denoising = True
@@ -167,17 +171,23 @@ def setup(scale: float, spp: int, eye: np.ndarray) -> bpy.types.Scene:
     scene.render.threads_mode, scene.render.threads = "FIXED", 2
     scene.view_settings.view_transform = "AgX"
     scene.view_settings.look = "AgX - Medium High Contrast"
-    scene.view_settings.exposure = 0.35
+    scene.view_settings.exposure = light.exposure
     scene.render.image_settings.file_format = "PNG"
     scene.render.image_settings.color_mode = "RGBA"
     return scene
 
 
-class Presenter:
-    """All objects of the presenter, by role."""
+def _takes(function: Callable[..., object], **wanted: object) -> dict[str, object]:
+    """The arguments of ``wanted`` that ``function`` has parameters for."""
+    return {k: v for k, v in wanted.items() if k in inspect.signature(function).parameters}
 
-    def __init__(self, data: Path) -> None:
-        self.mesh, self.units = source.presenter(data)
+
+class Host:
+    """All objects of one presenter, by role."""
+
+    def __init__(self, data: Path, who: presenters.Presenter, out: Path) -> None:
+        self.who, self.out = who, out
+        self.mesh, self.units = source.presenter(data, who.name)
         self.eye = (self.mesh.joint("l-eye") + self.mesh.joint("r-eye")) / 2
 
     def build(self, pose: dict[str, float], strands: int) -> None:
@@ -205,7 +215,7 @@ class Presenter:
         }
         self.cloth = []
         solids_v, solids_n = [], []
-        for part in garment.build(mesh):
+        for part in garment.build(mesh, **_takes(garment.build, outfit=self.who.outfit)):
             obj = add_mesh(part.name, part.verts, part.tris, mats[part.material])
             if part.thickness:
                 mod = obj.modifiers.new("solid", "SOLIDIFY")
@@ -221,7 +231,8 @@ class Presenter:
         low = (rest[:, 1] < self.eye[1] + 0.1) & (rest[:, 1] > 3.6)
         solids_v.append(rest[low])
         solids_n.append(normals[low])
-        hair = groom.grow((rest, tris), (np.concatenate(solids_v), np.concatenate(solids_n)), self.eye[1], strands)
+        style = _takes(groom.grow, style=self.who.hair)
+        hair = groom.grow((rest, tris), (np.concatenate(solids_v), np.concatenate(solids_n)), self.eye[1], strands, **style)
         self.groom = hair
         mat = hair_material()
         top = np.clip((hair.points[..., 1] - (self.eye[1] - 0.25)) / 0.35, 0, 1)
@@ -254,7 +265,7 @@ STAGES = {
 }
 
 
-def bake_skin(who: Presenter, scene: bpy.types.Scene, out: Path, spp: int) -> None:
+def bake_skin(who: Host, scene: bpy.types.Scene, out: Path, spp: int) -> None:
     """Combined light on plain skin into ``skin_light.exr`` (linear), seen from the camera."""
     who.show({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"})
     image = bpy.data.images.new("bake", LIGHT_SIDE, LIGHT_SIDE, float_buffer=True)
@@ -294,10 +305,13 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--spp", type=int, default=40)
     parser.add_argument("--strands", type=int, default=32000)
+    parser.add_argument("--who", choices=presenters.PRESENTERS, default="lin")
     args = parser.parse_args()
+    presenter = presenters.presenter(args.who)
+    args.out = args.out / presenter.name
     args.out.mkdir(parents=True, exist_ok=True)
-    who = Presenter(args.data)
-    scene = setup(args.scale, args.spp, who.eye)
+    who = Host(args.data, presenter, args.out)
+    scene = setup(args.scale, args.spp, who.eye, presenter.light)
     if args.stages == ["tone"]:
         for name in ("skin", "eye", "mouth"):
             source_path = args.out / f"{name}_linear.npy"

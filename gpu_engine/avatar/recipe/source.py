@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-
-MACRO = "macrodetails"
+import presenters
 
 
 @dataclass
@@ -124,42 +123,20 @@ def lower_arms(mesh: BaseMesh, shoulder_deg: float = 38.0, collar_deg: float = 3
             mesh.verts = np.where(half, mesh.verts + weight * (turned - mesh.verts), mesh.verts)
 
 
-LIN: dict[str, float] = {
-    f"{MACRO}/asian-female-young": 0.80,
-    f"{MACRO}/caucasian-female-young": 0.20,
-    f"{MACRO}/universal-female-young-averagemuscle-averageweight": 0.72,
-    f"{MACRO}/universal-female-young-averagemuscle-minweight": 0.28,
-    f"{MACRO}/proportions/female-young-averagemuscle-averageweight-idealproportions": 0.6,
-    "eyes/l-eye-scale-incr": 0.62, "eyes/l-eye-height2-incr": 0.50, "eyes/l-eye-height1-incr": 0.35,
-    "eyes/l-eye-height3-incr": 0.30, "eyes/l-eye-corner2-up": 0.25, "eyes/l-eye-eyefold-up": 0.20,
-    "eyes/l-eye-bag-decr": 0.40, "eyebrows/eyebrows-angle-up": 0.20,
-    "head/head-oval": 0.35, "head/head-fat-decr": 0.15, "forehead/forehead-scale-vert-decr": 0.10,
-    "chin/chin-width-decr": 0.35, "chin/chin-triangle": 0.25, "chin/chin-height-decr": 0.15,
-    "cheek/l-cheek-bones-incr": 0.25, "cheek/l-cheek-volume-decr": 0.12,
-    "nose/nose-width2-decr": 0.25, "nose/nose-width3-decr": 0.35, "nose/nose-flaring-decr": 0.25,
-    "nose/nose-point-width-decr": 0.35, "nose/nose-scale-vert-decr": 0.15, "nose/nose-volume-decr": 0.15,
-    "nose/nose-point-up": 0.15, "nose/nose-greek-incr": 0.10,
-    "mouth/mouth-angles-up": 0.68, "mouth/mouth-upperlip-volume-incr": 0.35, "mouth/mouth-lowerlip-volume-incr": 0.30,
-    "mouth/mouth-cupidsbow-incr": 0.35, "mouth/mouth-scale-horiz-incr": 0.10, "mouth/mouth-scale-vert-incr": 0.25,
-    "neck/neck-scale-horiz-decr": 0.40, "neck/neck-scale-vert-decr": 0.15, "ears/l-ear-scale-decr": 0.30,
-    "torso/torso-scale-horiz-decr": 0.30, "torso/measure-shoulder-dist-decr": 0.40,
-}  # fmt: skip
-"""Identity of the first presenter."""
-
-LIN_REST: dict[str, float] = {
-    "mouthSmileLeft": 0.26, "mouthSmileRight": 0.24, "mouthPressLeft": 0.10, "mouthPressRight": 0.10,
-    "mouthShrugLower": 0.12, "mouthClose": 0.07,
-    "cheekSquintLeft": 0.20, "cheekSquintRight": 0.20,
-}  # fmt: skip
-"""Face units built into the rest pose: a blank face is what tells viewers nobody is home."""
+EYES_AT = (6.01, 1.105)
+"""Height and depth (dm) at which everybody's eyes are put, so that one camera frames them all alike."""
 
 
-def presenter(data: Path) -> tuple[BaseMesh, dict[str, np.ndarray]]:
-    """The posed base mesh of the presenter and the 52 face units."""
+def presenter(data: Path, name: str = "lin") -> tuple[BaseMesh, dict[str, np.ndarray]]:
+    """The posed base mesh of the named presenter and the 52 face units."""
+    face = presenters.presenter(name).face
     mesh = load_base(data)
-    apply_identity(mesh, data, LIN)
+    apply_identity(mesh, data, face.identity)
+    apply_identity(mesh, data, face.asymmetry)
     units = face_units(data, len(mesh.verts))
-    for name, amount in LIN_REST.items():
-        mesh.verts += amount * units[name]
+    for unit, amount in face.rest.items():
+        mesh.verts += amount * units[unit]
     lower_arms(mesh)
+    eye = (mesh.joint("l-eye") + mesh.joint("r-eye")) / 2
+    mesh.verts += [0.0, EYES_AT[0] - eye[1], EYES_AT[1] - eye[2]]
     return mesh, units

@@ -1,0 +1,54 @@
+"""The presenters the recipe can make. One entry says everything that differs from person to person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import faces
+
+
+@dataclass(frozen=True)
+class Light:
+    """Watts of the area lights, world strength and view exposure (stops)."""
+
+    key: float = 19.0
+    fill: float = 3.4
+    under: float = 0.8
+    rim_left: float = 9.0
+    rim_right: float = 7.0
+    world: float = 0.16
+    exposure: float = 0.15
+
+
+@dataclass(frozen=True)
+class Presenter:
+    """A host: names shown to people, free words about the look, and the styles of every part of the recipe."""
+
+    name: str
+    display_name: dict[str, str]
+    presents: str
+    face: faces.Face
+    hair: str
+    outfit: str
+    light: Light = Light()
+
+
+PRESENTERS: dict[str, Presenter] = {
+    p.name: p
+    for p in (
+        Presenter("lin", {"zh": "小林", "en": "Lin"}, "East Asian woman, about 26", faces.LIN, "lin", "lin"),
+        Presenter("marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36", faces.MARCO, "marco", "marco"),
+        Presenter("amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara"),
+    )
+}
+
+
+def presenter(name: str) -> Presenter:
+    """The named presenter.
+
+    Raises:
+        ValueError: no such presenter.
+    """
+    if name not in PRESENTERS:
+        raise ValueError(f"presenter '{name}' is unknown; the recipe has {', '.join(PRESENTERS)}")
+    return PRESENTERS[name]
