@@ -16,7 +16,8 @@ from gpu_engine.avatar.renderer import AvatarError
 U8 = NDArray[np.uint8]
 
 KERNEL = r"""
-extern "C" __global__ void overlay_nv12(const uchar4* picture, const uchar4* overlay, unsigned char* planes, int width, int height) {
+extern "C" __global__ void overlay_nv12(
+    const uchar4* picture, const uchar4* overlay, unsigned char* planes, int width, int height) {
     int x = 2 * (blockIdx.x * blockDim.x + threadIdx.x), y = 2 * (blockIdx.y * blockDim.y + threadIdx.y);
     if (x >= width || y >= height) return;
     int sum_r = 0, sum_g = 0, sum_b = 0;
