@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 import source
 import surface
+from faces import Face, Iris
 from scipy.spatial import cKDTree
 
 TEX_W, TEX_H = 512, 256
@@ -63,7 +64,7 @@ def eyeball(mesh: source.BaseMesh, side: str) -> tuple[Piece, np.ndarray, float]
     return Piece(f"eye_{side}", out, _grid_tris(rings, spokes, wrap=True), uv, shade), centre, radius
 
 
-def eye_texture(rng: np.random.Generator) -> np.ndarray:
+def eye_texture(rng: np.random.Generator, colours: Iris) -> np.ndarray:
     """Sclera, iris with fibres and limbal ring, pupil; f32[256, 256, 3] sRGB 0–255 RGB."""
     y, x = np.mgrid[0:256, 0:256]
     dx, dy = (x - 127.5) / 124, (y - 127.5) / 124
@@ -112,11 +113,11 @@ def _lash_strip(
     image[y0:y1, x0:x1, 3] = np.maximum(lash * strength, line) * fade
 
 
-def texture(seed: int = 4) -> np.ndarray:
+def texture(face: Face, seed: int = 4) -> np.ndarray:
     """The whole feature texture, uint8[256, 512, 4] RGBA, straight alpha."""
     rng = np.random.default_rng(seed)
     image = np.zeros((TEX_H, TEX_W, 4), np.float32)
-    image[:, :256, :3] = eye_texture(rng)
+    image[:, :256, :3] = eye_texture(rng, face.iris)
     image[:, :256, 3] = 255
     for name, colour in {
         "enamel": (255, 246, 232),
@@ -279,6 +280,7 @@ def lashes(
     skin_units: dict[str, np.ndarray],
     side: str,
     upper: bool,
+    reach_factor: float = 1.0,
 ) -> Piece:
     """A textured fan along a lid margin that follows the lid and turns down with it."""
     group = f"helper-{side}-eyelashes-{2 if upper else 1}"
@@ -295,7 +297,7 @@ def lashes(
     _, idx = cKDTree(skin_verts).query(margin, k=3)
     sign = 1.0 if side == "l" else -1.0
     outward = s if side == "l" else 1 - s
-    length = (0.062 if upper else 0.022) * (0.80 + 0.35 * outward)
+    length = (0.062 if upper else 0.022) * reach_factor * (0.80 + 0.35 * outward)
     open_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, 0.62 if upper else -0.80), np.full(cols, 0.62)], 1)
     shut_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, -0.75), np.full(cols, 0.65)], 1)
     open_dir /= np.linalg.norm(open_dir, axis=1, keepdims=True)
@@ -323,6 +325,23 @@ def lashes(
             full = full + np.clip(reach, 0, 1)[:, None, None] * length[None, :, None] * (shut_dir - open_dir)[None]
         piece.units[name] = full.reshape(-1, 3)
     return piece
+
+
+def pieces(
+    mesh: source.BaseMesh,
+    units: dict[str, np.ndarray],
+    skin_verts: np.ndarray,
+    skin_units: dict[str, np.ndarray],
+    face: Face,
+) -> list[Piece]:
+    """Every piece of a head, in drawing order; skin arrays are the refined or the packed skin."""
+    eyes = {side: eyeball(mesh, side) for side in ("l", "r")}
+    out = [eyes["l"][0], eyes["r"][0], *teeth(mesh, units, "upper"), *teeth(mesh, units, "lower")]
+    out += [tongue(mesh, units), throat(mesh)]
+    out += [glint(eyes[side][1], eyes[side][2], side) for side in ("l", "r")]
+    for side in ("l", "r"):
+        out += [lashes(mesh, units, skin_verts, skin_units, side, upper, face.lash_length) for upper in (False, True)]
+    return out
 
 
 def glint(centre: np.ndarray, radius: float, side: str) -> Piece:

@@ -1,6 +1,8 @@
-"""Paints the skin's albedo in atlas space: complexion, lips, brows, lids; and lays the baked light over it.
+"""Paints the skin's albedo in atlas space: complexion, lips, brows, stubble, lids, pores; and lays the baked light over it.
 
-Everything is painted procedurally; only region masks of the base mesh's own UV layout are read.
+Everything is painted procedurally; only region masks of the base mesh's own UV layout are read. Places on the face are
+given in face units: one unit across is half the distance between the eyes, one unit down is from the eyes to the mouth's
+seam, so that one recipe fits every identity.
 """
 
 from __future__ import annotations
@@ -8,19 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import brows
 import cv2
+import groom
 import numpy as np
 import source
 import surface
-from groom import hairline
-from scipy.ndimage import gaussian_filter
-
-PLAIN = np.array([0.72, 0.50, 0.40])
-"""Linear albedo the light was baked on (the skin material's base colour)."""
-
+from faces import Complexion
+from presenters import Presenter
+from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.spatial import cKDTree
 
 SKIN_HALF_WIDTH = 1.05
 """Skin farther out than this (dm) lies under clothes and would poke through sleeves."""
+
+KEY_DIRECTION = np.array([-0.47, 0.36, 0.80])
+"""Unit vector towards the key light, for pores."""
 
 
 @dataclass
@@ -32,6 +37,16 @@ class Skin:
     uv: np.ndarray
     mesh_uv: np.ndarray
     verts: np.ndarray
+
+
+@dataclass
+class Painted:
+    """Albedo f32[H, W, 3] (linear), coverage bool[H, W], mouth lining, lips and pore shading f32[H, W]."""
+
+    albedo: np.ndarray
+    hit: np.ndarray
+    mouth: np.ndarray
+    pores: np.ndarray
 
 
 def skin_patch(mesh: source.BaseMesh) -> Skin:
@@ -57,160 +72,216 @@ def srgb(r: float, g: float, b: float) -> np.ndarray:
     return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
 
 
-def _smooth(x: np.ndarray, a: float, b: float) -> np.ndarray:
+def smooth(x: np.ndarray, a: float, b: float) -> np.ndarray:
+    """Smoothstep from ``a`` to ``b`` (which may be the smaller)."""
     t = np.clip((x - a) / (b - a), 0, 1)
     return t * t * (3 - 2 * t)
 
 
-def _noise(pos: np.ndarray, freq: float, seed: int) -> np.ndarray:
+def noise(pos: np.ndarray, period: float, seed: int) -> np.ndarray:
+    """Smooth random field, about N(0, 1), of features ``period`` dm across; f32[h, w] for positions f32[h, w, 3]."""
+    lattice = gaussian_filter(np.random.default_rng(seed).normal(0, 1, (48, 48, 48)), 0.8, mode="wrap")
+    lattice /= lattice.std()
+    flat = (pos.reshape(-1, 3).T / (0.5 * period)) % 48
+    field = map_coordinates(lattice.astype(np.float32), flat, order=1, mode="grid-wrap")
+    return field.reshape(pos.shape[:2]).astype(np.float32)
+
+
+def mask_at(data: Path, name: str, mesh_uv: np.ndarray) -> np.ndarray:
+    """Region mask of the base mesh (0 to 1) at UVs f[..., 2] of its own layout."""
+    grey = cv2.imread(str(data / "mpfb2/textures" / f"mpfb_{name}.jpg"), cv2.IMREAD_GRAYSCALE).astype(np.float32) / 255
+    h, w = grey.shape
+    u, v = (mesh_uv[..., 0] * w).astype(np.float32), ((1 - mesh_uv[..., 1]) * h).astype(np.float32)
+    return cv2.remap(grey, u, v, cv2.INTER_LINEAR)
+
+
+class Canvas:
+    """Texel maps of one presenter's atlas: positions, masks, face units, and the albedo being painted."""
+
+    def __init__(self, mesh: source.BaseMesh, data: Path, size: int) -> None:
+        patch = skin_patch(mesh)
+        tris = surface.triangles(patch.step.faces)
+        two = lambda c: np.concatenate([c[:, [0, 1, 2]], c[:, [0, 2, 3]]])  # noqa: E731
+        normals = surface.vertex_normals(patch.verts, tris)
+        values = np.concatenate([patch.verts[tris], two(patch.mesh_uv), normals[tris]], -1)
+        out, self.hit = surface.texel_map(two(patch.uv), values, size, size)
+        self.pos, muv, self.normal = out[..., :3], out[..., 3:5], out[..., 5:]
+        k = size / 2048
+        self.k = k
+        lips = mask_at(data, "lips", muv)
+        self.inside = smooth(gaussian_filter(mask_at(data, "inside-mouth", muv), 2.0 * k), 0.3, 0.8)
+        self.lips = smooth(gaussian_filter(lips, 5.0 * k), 0.22, 0.72)
+        self.ears = gaussian_filter(mask_at(data, "ears", muv), 3.0 * k)
+        self.eye = (mesh.joint("l-eye") * [1, 1, 1] + mesh.joint("r-eye") * [-1, 1, 1]) / 2
+        self.x, self.y, self.z = (self.pos[..., i].astype(np.float32) for i in range(3))
+        rim = (self.inside > 0.3) & (self.inside < 0.7) & (np.abs(self.x) < 0.05) & self.hit & (self.z > 1.0)
+        self.drop = float(self.eye[1] - np.median(self.y[rim]))
+        vermilion = (self.lips > 0.5) & (self.inside < 0.3) & self.hit
+        self.mouth_half = float(np.abs(self.x[vermilion]).max())
+        middle = self.y[vermilion & (np.abs(self.x) < 0.04)]
+        self.lip_low, self.lip_high = float(middle.min()), float(middle.max())
+        self.fx, self.fy = self.x / self.eye[0], (self.y - self.eye[1]) / self.drop
+        self.ax = np.abs(self.fx)
+        self.albedo = np.ones((size, size, 3), np.float32)
+
+    def mix(self, colour: np.ndarray, amount: np.ndarray) -> None:
+        """Lay a colour over the albedo."""
+        a = np.clip(amount, 0, 1)[..., None].astype(np.float32)
+        self.albedo += (colour.astype(np.float32) - self.albedo) * a
+
+    def spot(self, cx: float, cy: float, rx: float, ry: float) -> np.ndarray:
+        """Soft ellipse in face units, on both sides, on the front of the head."""
+        return np.exp(-(((self.ax - cx) / rx) ** 2) - ((self.fy - cy) / ry) ** 2) * (self.z > 0.3)
+
+
+def _cells(canvas: Canvas, spacing: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distance to the nearest and second-nearest of points strewn over the skin, and the nearest one's random number."""
     rng = np.random.default_rng(seed)
-    total = np.zeros(pos.shape[:2])
-    for _ in range(5):
-        k = rng.normal(0, 1, 3)
-        k *= freq * rng.uniform(0.7, 1.4) / np.linalg.norm(k)
-        total += np.sin(pos @ k + rng.uniform(0, 6.28))
-    return total / 5
+    front = canvas.hit & (canvas.z > -0.1) & (canvas.inside < 0.5)
+    p = canvas.pos[front].astype(np.float64)
+    du = np.linalg.norm(np.gradient(canvas.pos, axis=1), axis=2)[front]
+    dv = np.linalg.norm(np.gradient(canvas.pos, axis=0), axis=2)[front]
+    area = np.minimum(du, 0.02) * np.minimum(dv, 0.02)
+    count = int(area.sum() / spacing**2)
+    seeds = p[rng.choice(len(p), count, p=area / area.sum())] + rng.normal(0, spacing * 0.1, (count, 3))
+    dist, index = cKDTree(seeds).query(p, k=2, workers=1)
+    full = [np.zeros(canvas.hit.shape, np.float32) for _ in range(3)]
+    for target, value in zip(full, (dist[:, 0], dist[:, 1], rng.random(count)[index[:, 0]]), strict=True):
+        target[front] = value
+    return full[0], full[1], full[2]
 
 
-class FrontCanvas:
-    """A 2-D drawing over the face seen from the front; sampled back at texel positions."""
-
-    X0, X1, SIZE = -0.85, 0.85, 3072
-
-    def __init__(self, eye_y: float) -> None:
-        self.y1 = eye_y + 0.85
-        self.image = np.zeros((self.SIZE, self.SIZE), np.float32)
-        self.k = self.SIZE / (self.X1 - self.X0)
-
-    def stroke(self, points: np.ndarray, width: float, alpha: float) -> None:
-        """Tapered polyline, dm."""
-        p = np.stack([(points[:, 0] - self.X0) * self.k, (self.y1 - points[:, 1]) * self.k], 1)
-        layer = self.image
-        n = len(p) - 1
-        for i in range(n):
-            t = 1 - 0.75 * (i / n) ** 1.5
-            a, b = np.int32(p[i] * 16), np.int32(p[i + 1] * 16)
-            cv2.line(layer, tuple(map(int, a)), tuple(map(int, b)), alpha, max(1, round(width * self.k * t)), cv2.LINE_AA, 4)
-
-    def sample(self, pos: np.ndarray) -> np.ndarray:
-        """Value at every texel position f32[h, w, 3]; zero on the back of the head."""
-        u = ((pos[..., 0] - self.X0) * self.k).astype(np.float32)
-        v = ((self.y1 - pos[..., 1]) * self.k).astype(np.float32)
-        return cv2.remap(cv2.GaussianBlur(self.image, (0, 0), 1.6), u, v, cv2.INTER_LINEAR) * (pos[..., 2] > 0.5)
+def _pores(canvas: Canvas, strength: float) -> np.ndarray:
+    """Multiplier of the light, about 1: skin's fine relief lit by the key."""
+    spacing = 0.0125
+    near, second, lot = _cells(canvas, spacing, 21)
+    zone = 0.55 + 0.5 * canvas.spot(0.0, -0.45, 0.55, 0.55) + 0.5 * canvas.spot(1.5, -0.45, 0.8, 0.4)
+    zone += 0.3 * canvas.spot(0.0, 0.9, 1.6, 0.45) + 0.3 * canvas.spot(0, -1.35, 0.8, 0.25)
+    ridge = np.clip((second - near) / (0.55 * spacing), 0, 1)
+    pit = np.exp(-((near / (0.30 * spacing)) ** 2)) * (lot > 0.35)
+    height = 0.0011 * ridge - 0.0024 * pit * zone
+    height += 0.0011 * noise(canvas.pos, 0.034, 22) + 0.0008 * noise(canvas.pos, 0.012, 23)
+    height = gaussian_filter(height.astype(np.float32), 0.9 * canvas.k)
+    pu, pv = np.gradient(canvas.pos, axis=1), np.gradient(canvas.pos, axis=0)
+    hu, hv = np.gradient(height, axis=1), np.gradient(height, axis=0)
+    e, f, g = (pu * pu).sum(-1), (pu * pv).sum(-1), (pv * pv).sum(-1)
+    det = np.maximum(e * g - f * f, 1e-13)
+    grad = pu * ((g * hu - f * hv) / det)[..., None] + pv * ((e * hv - f * hu) / det)[..., None]
+    lit = np.clip(canvas.normal @ KEY_DIRECTION, 0.25, 1)
+    slope = np.clip(-(grad @ KEY_DIRECTION) / lit, -1, 1)
+    calm = (1 - 0.8 * canvas.lips) * (1 - canvas.inside) * (canvas.z > 0.0)
+    relief = np.clip(slope, -0.5, 0.5) * 0.42 + 0.012 * (ridge - 0.6) - 0.05 * pit * zone
+    return (1 + strength * relief * calm).astype(np.float32)
 
 
-def _brows(eye: np.ndarray) -> tuple[np.ndarray, FrontCanvas]:
-    """Soft under-painting polygon parameters and the hair strokes of both brows."""
-    rng = np.random.default_rng(11)
-    canvas, soft = FrontCanvas(eye[1]), FrontCanvas(eye[1])
-    t = np.linspace(0, 1, 40)
-    # Straight start, gentle arch at two thirds, tail level with the start: open and friendly.
-    cx = eye[0] - 0.165 + 0.375 * t
-    cy = eye[1] + 0.205 + 0.058 * np.sin(np.pi * 0.62 * t) ** 1.2 - 0.055 * np.clip((t - 0.62) / 0.38, 0, 1) ** 1.6
-    half = 0.031 * np.clip(t / 0.16, 0.30, 1) * (1 - 0.80 * np.clip((t - 0.50) / 0.50, 0, 1) ** 1.1)
-    for sign in (1, -1):
-        for i in range(39):
-            soft.stroke(
-                np.array([[sign * cx[i], cy[i]], [sign * cx[i + 1], cy[i + 1]]]),
-                2.1 * half[i],
-                0.62 * np.clip(t[i] * 3.2 + 0.12, 0, 1),
-            )
-        for _ in range(560):
-            s = rng.random() ** 0.9
-            lane = rng.uniform(-1, 1)
-            x, y, h = np.interp(s, t, cx), np.interp(s, t, cy), np.interp(s, t, half)
-            along = np.degrees(np.arctan2(np.interp(min(s + 0.05, 1), t, cy) - y, 0.05 * 0.375))
-            lean = (48 * (1 - s) ** 2.0 + 10) * (1 if lane < 0.2 else -0.35) + rng.normal(0, 6)
-            angle = np.radians(along + lean)
-            length = 0.056 * (1 - 0.35 * s) * rng.uniform(0.7, 1.15)
-            root = np.array([x, y + lane * h * 0.85])
-            bend = np.radians(along + lean * 0.2)
-            k = np.linspace(0, 1, 5)[:, None]
-            d0, d1 = np.array([np.cos(angle), np.sin(angle)]), np.array([np.cos(bend), np.sin(bend)])
-            pts = root + length * (k * d0 * (1 - k / 2) + k**2 / 2 * d1)
-            pts[:, 0] *= sign
-            canvas.stroke(pts, 0.0040, float(rng.uniform(0.40, 0.85) * np.clip(s * 5 + 0.45, 0, 1)))
-    soft.image = cv2.GaussianBlur(soft.image, (0, 0), 0.010 * soft.k)
-    return soft, canvas
+def _complexion(c: Canvas, skin: Complexion) -> None:
+    base, blush, shadow = srgb(*skin.base), srgb(*skin.blush), srgb(*skin.shadow)
+    c.albedo[:] = base
+    broad, mid, fine = noise(c.pos, 0.55, 1), noise(c.pos, 0.16, 2), noise(c.pos, 0.05, 3)
+    b = skin.blush_amount
+    patchy = np.clip(1 + 0.25 * mid + 0.15 * fine, 0.3, 1.7)
+    c.mix(blush, b * patchy * c.spot(1.62, -0.52, 0.80, 0.30))
+    c.mix(blush, 0.9 * b * patchy * c.spot(0.0, -0.60, 0.42, 0.20))
+    c.mix(blush, 0.5 * b * patchy * c.spot(0.0, -1.50, 0.70, 0.20))
+    c.mix(blush, 0.35 * b * patchy * c.spot(0.0, 0.55, 0.9, 0.2))
+    c.mix(blush, 1.2 * b * patchy * c.ears)
+    # Forehead and eyelids are yellower, sockets darker, the skin round the mouth and under the jaw cooler.
+    c.mix(base * [1.02, 1.02, 0.93], 0.5 * c.spot(0.0, 0.85, 2.0, 0.4))
+    c.mix(shadow, 0.30 * c.spot(1.0, 0.13, 0.62, 0.12) + 0.16 * c.spot(0.45, 0.0, 0.22, 0.22))
+    c.mix(shadow * [1.0, 0.92, 1.0], 0.20 * c.spot(0.85, -0.17, 0.50, 0.075) + 0.10 * c.spot(0.55, -0.20, 0.25, 0.07))
+    c.mix(shadow, 0.12 * c.spot(0.85, -0.95, 0.30, 0.22) + 0.10 * c.spot(0.0, -1.28, 0.5, 0.06))
+    c.mix(base * [0.93, 0.90, 0.88], 0.6 * smooth(c.fy, -1.75, -2.3) * (c.z > -1))
+    for field, strength in ((broad, 0.020), (mid, 0.020), (fine, 0.022), (noise(c.pos, 0.02, 4), 0.018)):
+        c.albedo *= 1 + strength * field[..., None] * np.float32([0.55, 1, 1])
+    rng = np.random.default_rng(31)
+    for _ in range(skin.freckles):
+        x, y, r = rng.choice([-1, 1]) * rng.uniform(0.5, 2.4), rng.uniform(-1.0, 0.9), rng.uniform(0.007, 0.014)
+        d = np.hypot(c.x - x * c.eye[0], c.y - c.eye[1] - y * c.drop) / r
+        c.mix(shadow, 0.35 * np.exp(-(d**2)) * (c.z > 0.5))
+    for x, y, r in skin.moles:
+        d = np.hypot(c.x - x, (c.y - c.eye[1] - y) * 1.1) / r
+        c.mix(shadow * 0.42, 0.85 * smooth(d, 1.25, 0.55) * (c.z > 0.5))
 
 
-def paint(mesh: source.BaseMesh, data: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Albedo f32[H, W, 3] (linear), coverage bool[H, W] and mouth lining f32[H, W] of the skin atlas."""
-    patch = skin_patch(mesh)
-    tris = surface.triangles(patch.step.faces)
-    two = lambda c: np.concatenate([c[:, [0, 1, 2]], c[:, [0, 2, 3]]])  # noqa: E731
-    values = np.concatenate([patch.verts[tris], two(patch.mesh_uv)], -1)
-    out, hit = surface.texel_map(two(patch.uv), values, surface.ATLAS_W, surface.ATLAS_H)
-    pos, muv = out[..., :3], out[..., 3:]
-    masks = {}
-    for name in ("lips", "eyelids", "inside-mouth"):
-        grey = cv2.imread(str(data / "mpfb2/textures" / f"mpfb_{name}.jpg"), cv2.IMREAD_GRAYSCALE).astype(np.float32) / 255
-        h, w = grey.shape
-        masks[name] = cv2.remap(
-            grey, (muv[..., 0] * w).astype(np.float32), ((1 - muv[..., 1]) * h).astype(np.float32), cv2.INTER_LINEAR
-        )
-        masks[name] = gaussian_filter(masks[name], 2.0)
-    eye = (mesh.joint("l-eye") * [1, 1, 1] + mesh.joint("r-eye") * [-1, 1, 1]) / 2
-    x, y, z = pos[..., 0].astype(float), pos[..., 1].astype(float) - eye[1], pos[..., 2].astype(float)
-    ax = np.abs(x)
-    base = srgb(240, 189, 159)
-    col = np.ones((*hit.shape, 3)) * base
-    mottle = (
-        0.5 * _noise(pos.astype(float), 7, 1) + 0.3 * _noise(pos.astype(float), 19, 2) + 0.25 * _noise(pos.astype(float), 47, 3)
-    )
-    col *= 1 + mottle[..., None] * np.array([0.010, 0.020, 0.024])
-    grain = gaussian_filter(np.random.default_rng(3).normal(0, 1, hit.shape), 1.1) * 2.2
-    col *= 1 + grain[..., None] * 0.010
-
-    def mix(colour: np.ndarray, amount: np.ndarray) -> None:
-        a = np.clip(amount, 0, 1)[..., None]
-        col[...] = col * (1 - a) + colour * a
-
-    def spot(cx: float, cy: float, rx: float, ry: float) -> np.ndarray:
-        return np.exp(-(((ax - cx) / rx) ** 2) - ((y - cy) / ry) ** 2) * (z > 0.3)
-
-    mix(srgb(226, 138, 122), 0.38 * spot(0.44, -0.28, 0.20, 0.15))
-    mix(srgb(222, 140, 124), 0.16 * spot(0.0, -0.40, 0.10, 0.08))
-    mix(srgb(214, 150, 134), 0.14 * spot(0.0, -0.95, 0.16, 0.10))
-    # Eye make-up: warm shade in the crease, liner at the lash roots (liner is drawn on the lid geometry itself).
-    lid = spot(eye[0] + 0.01, 0.075, 0.165, 0.065)
-    mix(srgb(168, 108, 90), 0.42 * lid)
-    mix(srgb(190, 132, 116), 0.22 * spot(eye[0], -0.09, 0.13, 0.035))
-    lips = _smooth(masks["lips"], 0.30, 0.75)
-    mix(srgb(186, 78, 86), 0.80 * lips)
-    lip_line = lips * (0.10 * _noise(pos.astype(float) * [5.0, 0.6, 0.6], 26, 8) + 0.06 * grain)
-    col *= 1 + lip_line[..., None] * np.array([0.35, 0.7, 0.7])
-    ys = y[(lips > 0.6) & (masks["inside-mouth"] < 0.2) & (ax < 0.05)]
-    low, high = float(ys.min()), float(ys.max())
-    seam = low + 0.54 * (high - low)
-    # Shape the lips with paint: lit centre of the lower lip, darker towards seam and corners.
-    lower = np.exp(-((x / 0.13) ** 2) - ((y - (low + 0.32 * (high - low))) / 0.034) ** 2) * lips
-    mix(srgb(246, 178, 174), 0.34 * lower)
-    bow = np.exp(-(((ax - 0.045) / 0.04) ** 2) - ((y - (high - 0.012)) / 0.010) ** 2)
-    mix(srgb(244, 200, 184), 0.30 * bow * (z > 1.0))
-    dark = np.exp(-(((y - seam) / 0.022) ** 2)) * lips + 0.8 * np.clip((ax - 0.20) / 0.08, 0, 1) * lips
-    mix(srgb(120, 50, 50), 0.42 * np.clip(dark, 0, 1))
-    mouth = _smooth(masks["inside-mouth"], 0.3, 0.8)
-    mix(srgb(120, 44, 44), mouth)
-    azimuth = np.degrees(np.arctan2(x, z - 0.28))
-    edge = y - hairline(azimuth)
-    scalp = _smooth(edge, -0.02, 0.12) * (y > -0.7)
-    mix(srgb(58, 42, 36), 0.80 * scalp)
-    soft, hairs = _brows(eye)
-    brow = srgb(52, 36, 30)
-    mix(brow, 0.95 * soft.sample(pos))
-    mix(brow * 0.7, 0.95 * hairs.sample(pos))
-    return col.astype(np.float32), hit, np.maximum(mouth, lips).astype(np.float32)
+def _eyes(c: Canvas, skin: Complexion) -> None:
+    shade = srgb(*skin.shadow) * 0.75
+    c.mix(shade, (0.18 + 0.40 * skin.make_up) * c.spot(1.05, 0.145, 0.55, 0.085))
+    c.mix(shade * 0.7, 0.35 * skin.make_up * c.spot(1.45, 0.08, 0.22, 0.07))
+    # The inner corner is wet and pink.
+    c.mix(srgb(190, 104, 92), 0.35 * c.spot(0.53, -0.035, 0.07, 0.045))
 
 
-def light_over(albedo: np.ndarray, hit: np.ndarray, mouth: np.ndarray, light: np.ndarray) -> np.ndarray:
-    """Baked light on plain skin, denoised edge-aware, times painted albedo; f32[H, W, 3] linear."""
+def _lips(c: Canvas, skin: Complexion) -> None:
+    lip = srgb(*skin.lip)
+    streak = noise(c.pos * np.float32([1, 0.16, 0.3]), 0.016, 8)
+    c.mix(lip, skin.lip_amount * c.lips * np.clip(1 + 0.10 * streak + 0.08 * noise(c.pos, 0.06, 9), 0, 1.3))
+    height, seam = c.lip_high - c.lip_low, c.eye[1] - c.drop
+    lower = np.exp(-((c.x / (0.55 * c.mouth_half)) ** 2) - ((c.y - (c.lip_low + 0.30 * height)) / (0.16 * height)) ** 2)
+    c.mix(np.clip(lip * 1.35 + 0.04, 0, 1), 0.30 * lower * c.lips)
+    c.albedo *= (1 + (0.06 * streak * c.lips)[..., None] * np.float32([0.6, 1, 1])).astype(np.float32)
+    dark = np.exp(-(((c.y - seam) / (0.10 * height)) ** 2)) * c.lips
+    corner = smooth(np.abs(c.x), 0.72 * c.mouth_half, 1.02 * c.mouth_half) * c.lips
+    c.mix(lip * [0.42, 0.32, 0.32], 0.40 * dark + 0.18 * corner)
+    c.mix(srgb(104, 42, 40), c.inside)
+
+
+def _stubble(c: Canvas, skin: Complexion) -> None:
+    """Shadow and single dark hairs of a shaved beard."""
+    seam = (c.y - c.eye[1]) / c.drop
+    jaw = smooth(seam, -0.55 - 0.0, -1.15) * smooth(seam, -2.35, -1.75)
+    side = smooth(c.ax, 1.35, 1.95)
+    # The beard's upper edge runs from the ear down to the corner of the mouth; the moustache is apart from it.
+    line = -0.45 - 0.75 * smooth(c.ax, 2.35, 1.05)
+    beard = smooth(c.fy - line, 0.12, -0.18) * smooth(c.fy, -2.15, -1.75)
+    tash = smooth(c.fy, -0.68, -0.76) * smooth(c.ax, 1.15, 0.80) * (c.fy > -1.1)
+    beard = np.maximum(np.maximum(beard, tash), 0.0 * jaw * side) * (1 - c.lips) * (c.z > -0.1) * (1 - c.ears)
+    bare = c.spot(0.42, -1.18, 0.16, 0.06) * 0.5 + c.spot(0.0, -0.72, 0.10, 0.05) * 0.5
+    beard *= np.clip(1 - bare, 0, 1) * np.clip(0.85 + 0.18 * noise(c.pos, 0.18, 41), 0.3, 1.2)
+    hair = srgb(*skin.brow)
+    c.mix(hair * 1.6 + [0.02, 0.025, 0.03], 0.62 * skin.stubble * beard)
+    near, _, lot = _cells(c, 0.0115, 42)
+    c.mix(hair, 1.15 * skin.stubble * beard * np.exp(-((near / 0.0034) ** 2)) * (0.4 + 0.6 * lot))
+
+
+def roughness(mesh: source.BaseMesh, patch: Skin, data: Path, who: Presenter) -> np.ndarray:
+    """Roughness of the refined skin's vertices: forehead, nose and lips shine, cheeks less, chest least."""
+    n = len(patch.verts)
+    lips = np.zeros(n)
+    np.maximum.at(lips, patch.step.faces.ravel(), mask_at(data, "lips", patch.mesh_uv).ravel())
+    eye = mesh.joint("l-eye")
+    x, y = np.abs(patch.verts[:, 0]) / eye[0], (patch.verts[:, 1] - eye[1]) / 0.62
+    zone = lambda cx, cy, rx, ry: np.exp(-(((x - cx) / rx) ** 2) - ((y - cy) / ry) ** 2)  # noqa: E731
+    shine = zone(0, 0.7, 1.4, 0.4) + zone(0, -0.35, 0.4, 0.5) + 0.8 * zone(1.6, -0.25, 0.5, 0.2) + 0.4 * zone(0, -1.4, 0.4, 0.2)
+    return who.face.skin.roughness * (1.08 - 0.20 * np.clip(shine, 0, 1)) * (1 - 0.30 * smooth(lips, 0.2, 0.7))
+
+
+def paint(mesh: source.BaseMesh, data: Path, who: Presenter, size: int = surface.ATLAS_W) -> Painted:
+    """Paint the whole atlas of a presenter at ``size`` texels square."""
+    skin = who.face.skin
+    c = Canvas(mesh, data, size)
+    _complexion(c, skin)
+    _eyes(c, skin)
+    _lips(c, skin)
+    if skin.stubble:
+        _stubble(c, skin)
+    head = mesh.verts[np.unique(mesh.faces[mesh.group("body")])]
+    edge = groom.above_hairline(c.pos.astype(float), head[head[:, 1] > c.eye[1] - 1.6], c.eye[1], who.hair)
+    scalp = smooth(edge + 0.02 * noise(c.pos, 0.05, 12), -0.03, 0.14) * (c.fy > -1.1) * (1 - c.ears)
+    c.mix(srgb(*skin.hair), 0.80 * scalp)
+    soft, hairs = brows.draw(c.eye, c.drop, skin)
+    colour = srgb(*skin.brow)
+    c.mix(colour * 1.25, 0.9 * soft.sample(c.pos))
+    c.mix(colour * 0.8, 0.95 * hairs.sample(c.pos))
+    return Painted(np.clip(c.albedo, 0.002, 1), c.hit, np.maximum(c.inside, c.lips).astype(np.float32), _pores(c, skin.pore))
+
+
+def light_over(painted: Painted, plain: np.ndarray, light: np.ndarray) -> np.ndarray:
+    """Baked light on skin of the linear colour ``plain`` (f32[s, s, 3]) carried over to the painted albedo; f32[H, W, 3]."""
+    hit, size = painted.hit, painted.hit.shape[0]
     light = np.nan_to_num(light.astype(np.float32), posinf=8, neginf=0)
     side = light.shape[0]
-    lit = cv2.erode(
-        (cv2.resize(hit.astype(np.float32), (side, side), interpolation=cv2.INTER_AREA) > 0.999).astype(np.uint8),
-        np.ones((3, 3)),
-    )
+    covered = cv2.resize(hit.astype(np.float32), (side, side), interpolation=cv2.INTER_AREA) > 0.999
+    lit = cv2.erode(covered.astype(np.uint8), np.ones((3, 3)))
     # Half-covered texels at island rims are dark; grow the light outwards from sound ones before enlarging.
     logl = np.log(np.clip(light, 2e-3, 8)) * lit[..., None]
     known = lit.astype(np.float32)
@@ -220,21 +291,13 @@ def light_over(albedo: np.ndarray, hit: np.ndarray, mouth: np.ndarray, light: np
         take = (known == 0) & (blur > 0.02)
         logl[take] = grown[take]
         known[take] = 1
-    for _ in range(2):
-        logl = cv2.bilateralFilter(logl, 7, 0.25, 2.2)
-    # The chest is seen small and moves under the collar: keep its broad shading, drop hard shadows.
-    chest = surface.CHEST_ROWS * side // surface.ATLAS_H
-    broad = cv2.GaussianBlur(np.ascontiguousarray(logl[:chest]), (0, 0), side / 64)
-    logl[:chest] = np.maximum(logl[:chest], broad)
-    logl[:chest] = cv2.GaussianBlur(np.ascontiguousarray(logl[:chest]), (0, 0), side / 110)
-    logl = cv2.resize(logl, (surface.ATLAS_W, surface.ATLAS_H), interpolation=cv2.INTER_CUBIC)
-    out = np.exp(logl) * (albedo / PLAIN.astype(np.float32))
+    logl = cv2.bilateralFilter(logl, 5, 0.18, 1.6)
+    logl = cv2.resize(logl, (size, size), interpolation=cv2.INTER_CUBIC)
+    out = np.exp(logl) * (painted.albedo / plain.astype(np.float32)) * painted.pores[..., None]
     # Lip corners stay a deep red instead of holes.
-    out = np.maximum(out, albedo * (0.14 * mouth)[..., None])
+    out = np.maximum(out, painted.albedo * (0.14 * painted.mouth)[..., None])
     bad = ~hit
-    fill = (
-        np.stack([gaussian_filter(out[..., c] * hit, 6) for c in range(3)], -1)
-        / np.maximum(gaussian_filter(hit.astype(np.float32), 6), 1e-4)[..., None]
-    )
+    weight = np.maximum(gaussian_filter(hit.astype(np.float32), 6), 1e-4)
+    fill = np.stack([gaussian_filter(out[..., k] * hit, 6) for k in range(3)], -1) / weight[..., None]
     out[bad] = fill[bad]
     return out

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bpy
+import cv2
+import features
 import framing as fr
 import garment
 import groom
@@ -23,6 +25,7 @@ import paint
 import presenters
 import source
 import surface
+from hair import material as fibre
 
 
 def to_blender(v: np.ndarray) -> np.ndarray:
@@ -84,36 +87,6 @@ def fabric(name: str, colour: tuple[float, float, float], scale: float, strength
         tree.links.new(wide.outputs["Normal"], bump.inputs["Normal"])
     tree.links.new(bump.outputs["Normal"], tree.nodes["Principled BSDF"].inputs["Normal"])
     return mat
-
-
-def hair_material() -> bpy.types.Material:
-    """Near-black brown; high melanin keeps rim light from turning it orange."""
-    mat = bpy.data.materials.new("hair")
-    mat.use_nodes = True
-    tree = mat.node_tree
-    tree.nodes.clear()
-    out = tree.nodes.new("ShaderNodeOutputMaterial")
-    node = tree.nodes.new("ShaderNodeBsdfHairPrincipled")
-    node.parametrization = "MELANIN"
-    values = {"Melanin": 0.90, "Melanin Redness": 0.45, "Roughness": 0.26, "Radial Roughness": 0.36, "Random Color": 0.10}
-    for key, value in values.items():
-        node.inputs[key].default_value = value
-    tree.links.new(node.outputs[0], out.inputs[0])
-    return mat
-
-
-def add_hair(name: str, points: np.ndarray, radius: np.ndarray, material: bpy.types.Material) -> bpy.types.Object:
-    """Curves object from strands f32[n, k, 3] (dm) and radii f32[n, k] (dm)."""
-    data = bpy.data.hair_curves.new(name)
-    n, k, _ = points.shape
-    data.add_curves([k] * n)
-    data.attributes["position"].data.foreach_set("vector", to_blender(points.reshape(-1, 3)).astype(np.float32).ravel())
-    attr = data.attributes.get("radius") or data.attributes.new("radius", "FLOAT", "POINT")
-    attr.data.foreach_set("value", (radius.ravel() * 0.1).astype(np.float32))
-    data.materials.append(material)
-    obj = bpy.data.objects.new(name, data)
-    bpy.context.scene.collection.objects.link(obj)
-    return obj
 
 
 def add_light(
@@ -186,28 +159,78 @@ class Host:
     """All objects of one presenter, by role."""
 
     def __init__(self, data: Path, who: presenters.Presenter, out: Path) -> None:
-        self.who, self.out = who, out
+        self.who, self.data, self.out = who, data, out
         self.mesh, self.units = source.presenter(data, who.name)
         self.eye = (self.mesh.joint("l-eye") + self.mesh.joint("r-eye")) / 2
 
-    def build(self, pose: dict[str, float], strands: int) -> None:
+    def _skin_material(self, painted: bool) -> bpy.types.Material:
+        """Skin of one plain colour for the light bake, or painted for looking at."""
+        skin = self.who.face.skin
+        plain = tuple(float(v) for v in paint.srgb(*skin.base))
+        mat = principled("skin", plain, Subsurface_Weight=1.0, Subsurface_Scale=0.0042, Specular_IOR_Level=skin.specular)
+        tree = mat.node_tree
+        node = tree.nodes["Principled BSDF"]
+        node.inputs["Subsurface Radius"].default_value = (1.0, 0.36, 0.20)
+        rough = tree.nodes.new("ShaderNodeAttribute")
+        rough.attribute_name = "roughness"
+        tree.links.new(rough.outputs["Fac"], node.inputs["Roughness"])
+        picture = self.out / "skin_albedo.png"
+        if painted and picture.exists():
+            image = tree.nodes.new("ShaderNodeTexImage")
+            image.image = bpy.data.images.load(str(picture))
+            tree.links.new(image.outputs["Color"], node.inputs["Base Color"])
+        return mat
+
+    def _feature_objects(self, rest: np.ndarray, pose: dict[str, float]) -> list[bpy.types.Object]:
+        """Eyes, teeth, tongue and lashes with the feature texture, as every renderer will show them."""
+        picture = self.out / "features.png"
+        rgba = features.texture(self.who.face)
+        cv2.imwrite(str(picture), cv2.cvtColor(rgba, cv2.COLOR_RGBA2BGRA))
+        image = bpy.data.images.load(str(picture))
+        made = []
+        for piece in features.pieces(self.mesh, self.units, rest, self.skin_units(), self.who.face):
+            if piece.name.startswith("glint"):
+                continue
+            wet = piece.name.startswith(("eye", "teeth", "tongue"))
+            mat = principled(piece.name, (1, 1, 1), Roughness=0.12 if wet else 0.6, Specular_IOR_Level=0.5 if wet else 0.1)
+            tree, node = mat.node_tree, mat.node_tree.nodes["Principled BSDF"]
+            tex, shade = tree.nodes.new("ShaderNodeTexImage"), tree.nodes.new("ShaderNodeAttribute")
+            tex.image, shade.attribute_name = image, "shade"
+            times = tree.nodes.new("ShaderNodeMix")
+            times.data_type, times.blend_type, times.inputs["Factor"].default_value = "RGBA", "MULTIPLY", 1.0
+            tree.links.new(tex.outputs["Color"], times.inputs["A"])
+            tree.links.new(shade.outputs["Color"], times.inputs["B"])
+            tree.links.new(times.outputs["Result"], node.inputs["Base Color"])
+            if piece.blend:
+                tree.links.new(tex.outputs["Alpha"], node.inputs["Alpha"])
+            posed = piece.verts + sum((w * piece.units[k] for k, w in pose.items() if k in piece.units), 0 * piece.verts)
+            obj = add_mesh(piece.name, posed, piece.tris, mat)
+            layer = obj.data.uv_layers.new(name="uv")
+            corner = piece.uv[piece.tris].reshape(-1, 2) / [features.TEX_W, features.TEX_H] * [1, -1] + [0, 1]
+            layer.data.foreach_set("uv", corner.astype(np.float32).ravel())
+            colour = obj.data.attributes.new("shade", "FLOAT", "POINT")
+            colour.data.foreach_set("value", piece.shade.astype(np.float32))
+            made.append(obj)
+        return made
+
+    def skin_units(self) -> dict[str, np.ndarray]:
+        """Face units on the refined skin."""
+        patch = paint.skin_patch(self.mesh)
+        return {k: patch.step.matrix @ d[patch.used] for k, d in self.units.items()}
+
+    def build(self, pose: dict[str, float], strands: int, painted: bool) -> None:
         """Create every object; ``pose`` adds face units to the skin before the light is baked."""
         mesh = self.mesh
         patch = paint.skin_patch(mesh)
         step, used, rest, uv = patch.step, patch.used, patch.verts, patch.uv
         posed = rest + sum((w * (step.matrix @ self.units[k][used]) for k, w in pose.items()), np.zeros_like(rest))
-        skin_mat = principled(
-            "skin", (0.72, 0.50, 0.40), Roughness=0.46, Subsurface_Weight=1.0, Subsurface_Scale=0.0045, Specular_IOR_Level=0.42
-        )
-        skin_mat.node_tree.nodes["Principled BSDF"].inputs["Subsurface Radius"].default_value = (1.0, 0.36, 0.20)
-        self.skin = add_mesh("skin", posed, step.faces, skin_mat)
+        self.skin = add_mesh("skin", posed, step.faces, self._skin_material(painted))
         layer = self.skin.data.uv_layers.new(name="atlas")
         flipped = uv.reshape(-1, 2) * [1, -1] + [0, 1]
         layer.data.foreach_set("uv", flipped.astype(np.float32).ravel())
-        eye_mat = principled("eye", (0.45, 0.40, 0.37), Roughness=0.3)
-        eyes = mesh.faces[mesh.group("helper-l-eye", "helper-r-eye")]
-        eu, ei = np.unique(eyes, return_inverse=True)
-        self.eyes = add_mesh("eyes", mesh.verts[eu], ei.reshape(-1, 4), eye_mat)
+        gloss = self.skin.data.attributes.new("roughness", "FLOAT", "POINT")
+        gloss.data.foreach_set("value", paint.roughness(mesh, patch, self.data, self.who).astype(np.float32))
+        self.pieces = self._feature_objects(rest, pose)
         mats = {
             "cloth": fabric("cloth", (0.088, 0.155, 0.228), 900.0, 0.35, ribs=False),
             "knit": fabric("knit", (0.80, 0.76, 0.69), 95.0, 0.8, ribs=True),
@@ -231,19 +254,20 @@ class Host:
         low = (rest[:, 1] < self.eye[1] + 0.1) & (rest[:, 1] > 3.6)
         solids_v.append(rest[low])
         solids_n.append(normals[low])
-        style = _takes(groom.grow, style=self.who.hair)
-        hair = groom.grow((rest, tris), (np.concatenate(solids_v), np.concatenate(solids_n)), self.eye[1], strands, **style)
+        solid = (np.concatenate(solids_v), np.concatenate(solids_n))
+        hair = groom.grow(self.who.hair, (rest, tris), solid, self.eye[1], strands)
         self.groom = hair
-        mat = hair_material()
+        mat = fibre.hair_material(self.who.hair)
         top = np.clip((hair.points[..., 1] - (self.eye[1] - 0.25)) / 0.35, 0, 1)
-        self.hair_front = add_hair("hair_front", hair.points[~hair.back], hair.radius[~hair.back], mat)
-        self.hair_top = add_hair("hair_top", hair.points[hair.back], (hair.radius * top)[hair.back], mat)
-        self.hair_back = add_hair("hair_back", hair.points[hair.back], hair.radius[hair.back], mat)
+        front, back = ~hair.back, hair.back
+        self.hair_front = fibre.add_hair("hair_front", hair.points[front], hair.radius[front], hair.melanin[front], mat)
+        self.hair_top = fibre.add_hair("hair_top", hair.points[back], (hair.radius * top)[back], hair.melanin[back], mat)
+        self.hair_back = fibre.add_hair("hair_back", hair.points[back], hair.radius[back], hair.melanin[back], mat)
 
     def show(self, visible: set[str], holdout: set[str], absent: set[str]) -> None:
         """Roles drawn, cut out, or removed; anything else is hidden from the camera but still casts shadows."""
         roles = {
-            "skin": [self.skin, self.eyes], "cloth": self.cloth, "hair_front": [self.hair_front],
+            "skin": [self.skin, *self.pieces], "cloth": self.cloth, "hair_front": [self.hair_front],
             "hair_top": [self.hair_top], "hair_back": [self.hair_back],
         }  # fmt: skip
         for role, objects in roles.items():
@@ -256,7 +280,11 @@ class Host:
 LIGHT_SIDE = 768
 """Light is smooth: half the atlas side, denoised and enlarged under full-size paint."""
 
+FACE_BORDER = (0.27, 0.73, 0.42, 1.0)
+"""Part of the canvas the face stage renders: left, right, bottom, top from below."""
+
 STAGES = {
+    "face": ({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"}),
     "beauty": ({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"}),
     "hair_front": ({"hair_front", "hair_top"}, {"skin", "cloth"}, set()),
     "hair_back": ({"hair_back", "hair_front"}, set(), {"hair_top", "skin"}),
@@ -304,7 +332,8 @@ def main() -> None:
     parser.add_argument("stages", nargs="+")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--spp", type=int, default=40)
-    parser.add_argument("--strands", type=int, default=32000)
+    parser.add_argument("--strands", type=int, default=0)
+    parser.add_argument("--pose", nargs="*", default=[], metavar="UNIT=AMOUNT")
     parser.add_argument("--who", choices=presenters.PRESENTERS, default="lin")
     args = parser.parse_args()
     presenter = presenters.presenter(args.who)
@@ -320,7 +349,8 @@ def main() -> None:
         return
     # Lids half shut and lips parted while light is baked: skin that folds away at rest still gets lit.
     pose = {"eyeBlinkLeft": 0.45, "eyeBlinkRight": 0.45, "jawOpen": 0.10} if "skin" in args.stages else {}
-    who.build(pose, args.strands)
+    pose.update({k: float(v) for k, _, v in (item.partition("=") for item in args.pose)})
+    who.build(pose, args.strands, painted="skin" not in args.stages)
     if any(stage.startswith("hair") for stage in args.stages):
         np.savez_compressed(args.out / "groom.npz", points=who.groom.points.astype(np.float16), back=who.groom.back)
     for stage in args.stages:
@@ -329,10 +359,9 @@ def main() -> None:
             bake_skin(who, scene, args.out, args.spp)
         else:
             who.show(*STAGES[stage])
-            # Only the collar behind the neck is ever uncovered, so only that is rendered (bounds from below, 0 to 1).
-            scene.render.use_border = stage == "cloth_back"
-            scene.render.border_min_x, scene.render.border_max_x = 0.33, 0.67
-            scene.render.border_min_y, scene.render.border_max_y = 0.36, 0.64
+            scene.render.use_border = scene.render.use_crop_to_border = stage == "face"
+            r = scene.render
+            r.border_min_x, r.border_max_x, r.border_min_y, r.border_max_y = FACE_BORDER
             scene.render.filepath = str(args.out / f"{stage}.png")
             bpy.ops.render.render(write_still=True)
         print(f"{stage}: {time.time() - started:.1f} s", flush=True)

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-ATLAS_W, ATLAS_H = 1536, 1536
-CHEST_ROWS = 300
+ATLAS_W, ATLAS_H = 2048, 2048
+CHEST_ROWS = 400
 """Texel rows at the top of the atlas for the chest island; the head island takes the rest, magnified at eyes and mouth."""
 
 
@@ -71,7 +71,8 @@ def atlas(uv: np.ndarray) -> np.ndarray:
     """Map base-mesh UVs of head and chest (v up) to atlas UVs (0..1, v down); separable and monotone, so no overlap."""
     x, y = uv[..., 0] * 900, 900 - uv[..., 1] * 900
     head_u = _stretch(x, [575, 640, 735, 778, 785, 835, 896], [0.45, 1.2, 3.4, 2.0, 3.0, 2.0])
-    head_v = _stretch(y, [160, 290, 345, 405, 525, 585, 640, 770], [0.35, 0.5, 1.6, 3.4, 1.6, 0.5, 0.35])
+    knots = [160, 288, 312, 362, 405, 525, 568, 618, 642, 770]
+    head_v = _stretch(y, knots, [0.22, 0.5, 1.5, 1.3, 3.4, 1.3, 1.5, 0.5, 0.22])
     chest_u = _stretch(x, [165, 235, 450, 520], [0.5, 1.5, 0.5])
     chest_v = _stretch(y, [18, 250], [1.0])
     mouth_u = _stretch(x, [680, 833], [1.0])
