@@ -44,8 +44,13 @@ def main(argv: list[str] | None = None) -> int:
     doctor.add_argument("--json", action="store_true")
     doctor.add_argument("--warm-up", action="store_true", help="only compile the renderer for this processor")
 
+    from gpu_engine.dmcp import command as dmcp
+
+    dmcp.add_commands(commands)
     options = parser.parse_args(argv)
     try:
+        if options.command == "dmcp":
+            return dmcp.run(options)
         if options.command == "doctor":
             from gpu_engine.doctor import examine, print_report, warm_up
 

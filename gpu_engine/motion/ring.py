@@ -7,6 +7,7 @@ reader sees a whole record or knows that it was overtaken. This relies on stores
 
 from __future__ import annotations
 
+import enum
 import mmap
 import os
 from dataclasses import dataclass
@@ -24,8 +25,40 @@ _HEADER = np.dtype([("magic", "<u8"), ("item_bytes", "<u4"), ("capacity", "<u4")
 VISEME_RECORD = np.dtype([("timestamp_ns", "<i8"), ("viseme", "<u4"), ("confidence", "<f4")])
 """A viseme heard at a time (time.monotonic_ns of the media clock): index into ``VISEMES``, confidence in [0, 1]."""
 
-MOTION_RECORD = np.dtype([("timestamp_ns", "<i8"), ("weights", "<f4", (WEIGHT_COUNT,)), ("joints", "<f4", (JOINT_COUNT, 4))])
-"""A whole motion frame of a live source, fields as in ``MotionFrame``."""
+MOTION_RECORD = np.dtype(
+    [
+        ("timestamp_ns", "<i8"),
+        ("arrived_ns", "<i8"),
+        ("sequence", "<u4"),
+        ("flags", "<u4"),
+        ("weights", "<f4", (WEIGHT_COUNT,)),
+        ("joints", "<f4", (JOINT_COUNT, 4)),
+    ]
+)
+"""A whole motion frame, fields as in ``MotionFrame``.
+
+``timestamp_ns``: when the pose was captured or is shown; ``arrived_ns``: when a live source's frame reached this machine (both
+time.monotonic_ns); ``sequence``: the writer's own count; ``flags``: see :class:`MotionFlag`.
+"""
+
+
+class MotionFlag(enum.IntFlag):
+    """What a motion frame says about itself. Neither SPEECH nor SILENT: whoever reads it judges by how the mouth moves."""
+
+    SPEECH = 1
+    """Live source: its mouth speaks. Telemetry: the host is speaking."""
+    SILENT = 2
+    """Live source: its mouth does not speak; a clip keeps the lips."""
+    FACE = 4
+    """``weights`` are given."""
+    POSE = 8
+    """All 21 ``joints`` are given."""
+    HEAD = 16
+    """Only the joints ``neck`` and ``head`` are given."""
+    RELEASE = 32
+    """Live source: it lets go of the host; nothing else in the record counts."""
+    LIVE = 64
+    """Telemetry: a live source drives the host, wholly or in part."""
 
 
 class RingError(RuntimeError):
@@ -97,6 +130,32 @@ def _create(path: Path, item: np.dtype[np.void], capacity: int) -> None:
         raise RingError(f"motion ring {path}: {error.strerror}: give a folder that can be written") from error
 
 
+def create_in_memory(path: Path, item: np.dtype[np.void], capacity: int = 256) -> int:
+    """Make a new empty ring in anonymous memory and point ``path`` at it; returns the descriptor that keeps it alive.
+
+    The body of a show does this: a ring in a file would let the disk's write-back stop its next store, and a ring in memory
+    is gone with the process, so that others see that it died. ``path`` becomes a link to ``/proc/<pid>/fd/<n>``, which
+    processes of the same user on the same machine can open.
+
+    Raises:
+        RingError: the folder cannot be written.
+    """
+    header = np.zeros(1, dtype=_HEADER)
+    header["magic"], header["item_bytes"], header["capacity"] = _MAGIC, item.itemsize, capacity
+    descriptor = os.memfd_create(path.name, os.MFD_CLOEXEC)
+    link = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        os.ftruncate(descriptor, _HEADER.itemsize + _slot_dtype(item).itemsize * capacity)
+        os.pwrite(descriptor, header.tobytes(), 0)
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"/proc/{os.getpid()}/fd/{descriptor}")
+        link.replace(path)
+    except OSError as error:
+        os.close(descriptor)
+        raise RingError(f"motion ring {path}: {error.strerror}: give a folder that can be written") from error
+    return descriptor
+
+
 class RingWriter:
     """The single producer. A restarted writer goes on where the last one stopped, so readers need not know."""
 
@@ -118,6 +177,18 @@ class RingWriter:
             opened = _Mapping(path, item)
         self._map = opened
         self._written = int(self._map.header["written"][0])
+
+    @classmethod
+    def join(cls, path: Path, item: np.dtype[np.void]) -> RingWriter:
+        """Write to a ring that its reader has made.
+
+        Raises:
+            RingError: no such ring (the reader is gone), or one of other records.
+        """
+        writer = cls.__new__(cls)
+        writer._map = _Mapping(path, item)
+        writer._written = int(writer._map.header["written"][0])
+        return writer
 
     def write(self, record: NDArray[np.void]) -> None:
         """Append one record; never waits, overwrites the oldest."""
@@ -156,6 +227,11 @@ class RingReader:
                 whole.append(record)
         self._next = written
         return Batch(np.array(whole, dtype=self._item), lost)
+
+    @property
+    def written(self) -> int:
+        """How many records were ever written; changes when there is something new."""
+        return int(self._map.header["written"][0])
 
     def latest(self) -> NDArray[np.void] | None:
         """The newest whole record, or ``None`` when the ring is empty; the position of :meth:`read` does not move."""
