@@ -11,7 +11,7 @@ import cv2
 from gpu_engine.avatar.pack import load_pack
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.sheet import contact_sheet
-from gpu_engine.motion.vocabulary import WEIGHT_COUNT
+from gpu_engine.avatar.validate import validate
 
 
 def say(line: str) -> None:
@@ -24,12 +24,12 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.avatar", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     sheet = commands.add_parser("sheet", help="render a contact sheet of a pack")
-    sheet.add_argument("--pack", default="lin", help="shipped pack name or pack folder")
+    sheet.add_argument("--pack", default="lin", help="shipped pack name or .glb file")
     sheet.add_argument("--out", type=Path, required=True, help="image file to write (.png or .jpg)")
     sheet.add_argument("--height", type=int, default=720, help="frame height the tiles are drawn at")
     sheet.add_argument("--tile", type=int, default=300, help="side of a tile in pixels")
-    validate = commands.add_parser("validate", help="check a pack folder")
-    validate.add_argument("packdir", type=Path)
+    validate_ = commands.add_parser("validate", help="check a pack file")
+    validate_.add_argument("file", type=Path, help="a .glb file")
     args = parser.parse_args(argv)
     try:
         if args.command == "sheet":
@@ -39,14 +39,13 @@ def main(argv: list[str] | None = None) -> int:
                 raise AvatarError(f"{args.out} could not be written")
             say(f"{args.out}: {image.shape[1]}x{image.shape[0]}")
         else:
-            pack = load_pack(args.packdir)
-            size = sum(entry["bytes"] for entry in pack.manifest["files"].values())
-            say(
-                f"{pack.name}: version {pack.version}, valid: "
-                f"{len(pack.rest)} vertices, {len(pack.tris)} triangles, "
-                f"{len(pack.manifest['units'])} units for {WEIGHT_COUNT} weights, "
-                f"{len(pack.plates)} plates, {size / 1e6:.1f} MB"
-            )
+            verdict = validate(args.file)
+            for problem in verdict.problems:
+                sys.stderr.write(f"error: {problem}\n")
+            if verdict.problems:
+                sys.stderr.write(f"{args.file}: {len(verdict.problems)} problems\n")
+                return 1
+            say(verdict.summary)
     except AvatarError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

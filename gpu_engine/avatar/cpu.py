@@ -12,37 +12,12 @@ from gpu_engine.avatar import raster
 from gpu_engine.avatar.layers import PlateLayer
 from gpu_engine.avatar.pack import AvatarPack, Framing
 from gpu_engine.avatar.renderer import AvatarError
-from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHT_COUNT, WEIGHT_INDEX, MotionFrame, rest_frame
+from gpu_engine.avatar.skeleton import place_joints
+from gpu_engine.motion.vocabulary import WEIGHT_COUNT, WEIGHT_INDEX, MotionFrame, rest_frame
 
 F32 = NDArray[np.float32]
 STAGES = ("pose", "back", "skin", "eyes", "mouth", "front")
 MOUTH_PARTS = ("teeth_upper", "teeth_lower", "tongue", "throat")
-
-
-def quaternion_matrix(q: F32) -> NDArray[np.float64]:
-    """Rotation float64[3, 3] of a unit quaternion (x, y, z, w)."""
-    x, y, z, w = (float(v) for v in q)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def limited(q: F32, limit_deg: float) -> F32:
-    """The rotation with its angle held to ``limit_deg``; plates only bend so far."""
-    norm = float(np.sqrt(np.dot(q, q)))
-    if norm < 1e-6:
-        return np.array([0, 0, 0, 1], np.float32)
-    unit = q / norm if q[3] >= 0 else -q / norm
-    angle = 2 * float(np.arccos(min(1.0, float(unit[3]))))
-    limit = np.radians(limit_deg)
-    if angle <= limit:
-        return unit.astype(np.float32)
-    axis = unit[:3] / np.sin(angle / 2)
-    return np.array([*(axis * np.sin(limit / 2)), np.cos(limit / 2)], np.float32)
 
 
 class _Box:
@@ -105,23 +80,28 @@ class CpuRenderer:
             ],
             np.float32,
         )
-        layers = {p.name: PlateLayer(p, self.scale, tx, ty, camera.eye, self.lens) for p in self.pack.plates}
-        self._back = [layers[n] for n in ("hair_back", "cloth_back") if n in layers]
-        self._front = [layers[n] for n in ("cloth_front", "hair_front") if n in layers]
+        layers = {p.name: PlateLayer(p, self.scale, tx, ty) for p in self.pack.plates}
+        self._back = [layers[p.name] for p in self.pack.plates if p.layer == "under"]
+        self._front = [layers[p.name] for p in self.pack.plates if p.layer == "front"]
 
     def _textures(self) -> None:
         # Pre-shrunk once so that bilinear sampling neither aliases nor blurs at this size (face texels ≈ 4.5 per canvas px).
-        self._tex: dict[str, NDArray[np.uint32]] = {}
+        self._tex: dict[int, NDArray[np.uint32]] = {}
         uv = self.pack.uv.copy()
-        for key, image in self.pack.textures.items():
-            ratio = min(1.0, (0.62 if key == "skin" else 1.1) * max(self.scale, 0.4))
+        lit = {self.pack.materials[p.material].lit for p in self.pack.parts}
+        skin = self.pack.materials[self.pack.part("skin").material].lit
+        for key in lit:
+            image = self.pack.textures[key]
+            ratio = min(1.0, (0.62 if key == skin else 1.1) * max(self.scale, 0.4))
             shrunk = cv2.resize(image, None, fx=ratio, fy=ratio, interpolation=cv2.INTER_AREA) if ratio < 0.95 else image
             self._tex[key] = np.ascontiguousarray(shrunk, np.uint8).view(np.uint32)[..., 0]
             for part in self.pack.parts:
-                if part.texture == key:
+                if self.pack.materials[part.material].lit == key:
                     run = slice(*part.verts)
                     uv[run] = self.pack.uv[run] * np.array([shrunk.shape[1], shrunk.shape[0]], np.float32)
         self._uv = np.ascontiguousarray(uv, np.float32)
+        self._skin_tex = self._tex[skin]
+        self._feature_tex = self._tex[self.pack.materials[self.pack.part("eye_l").material].lit]
 
     def _parts(self) -> None:
         pack = self.pack
@@ -129,9 +109,9 @@ class CpuRenderer:
         tris, rest = pack.tris, pack.rest
         runs = {p.name: np.arange(p.tris[0], p.tris[1], dtype=np.int32) for p in pack.parts}
         self._skin = runs["skin"]
-        eyes = pack.manifest["eyes"]
+        eyes = {s: pack.eye(s) for s in ("l", "r")}
         self._eye_runs = np.array([pack.part(f"eye_{s}").verts for s in ("l", "r")], np.int64)
-        self._eye_centres = np.array([eyes[s]["centre"] for s in ("l", "r")], np.float32)
+        self._eye_centres = np.array([eyes[s][0] for s in ("l", "r")], np.float32)
         self._eye_turns = np.zeros((2, 3, 3), np.float32)
         self._lids = [pack.part(f"lash_{s}_upper").verts[0] + np.arange(pack.manifest["lash_columns"]) for s in ("l", "r")]
         self._boxes: list[_Box] = []
@@ -153,7 +133,7 @@ class CpuRenderer:
             return _Box(np.ascontiguousarray(self._skin[near]), bound, drawn, mixed, size)
 
         for s in ("l", "r"):
-            c, r = np.array(eyes[s]["centre"], np.float32), np.float32(eyes[s]["radius"])
+            c, r = eyes[s][0], np.float32(eyes[s][1])
             low, high = c + np.array([-1.25, -0.85, 0], np.float32) * r, c + np.array([1.25, 1.0, 0], np.float32) * r
             self._boxes.append(box(low, high, [f"eye_{s}"], [f"glint_{s}", f"lash_{s}_lower", f"lash_{s}_upper"]))
         teeth = pack.part("teeth_upper").verts
@@ -168,7 +148,7 @@ class CpuRenderer:
     def _buffers(self) -> None:
         n = len(self.pack.rest)
         self._local, self._screen = np.zeros((n, 3), np.float32), np.zeros((n, 3), np.float32)
-        self._joints = np.zeros((3, 3, 4), np.float32)
+        self._joints = np.zeros((22, 3, 4), np.float32)
         self._depth = np.full((self.height, self.width), -1e9, np.float32)
         self._weights = np.zeros(WEIGHT_COUNT, np.float32)
 
@@ -187,22 +167,6 @@ class CpuRenderer:
         shut = max(w[i["eyeBlinkLeft"]], w[i["eyeBlinkRight"]])
         for name in ("eyeWide", "eyeSquint", "eyeLookDown", "eyeLookUp"):
             w[i[name]] *= 1.0 - shut
-
-    def _set_joints(self, joints: F32) -> None:
-        limits, pivots = self.pack.manifest["limits_deg"], self.pack.manifest["joints"]
-        parent_a, parent_b = np.eye(3), np.zeros(3)
-        spine = np.eye(3)
-        for name in ("spine1", "spine2", "spine3"):
-            spine = spine @ quaternion_matrix(limited(joints[JOINT_INDEX[name]], limits["spine"]))
-        turns = {"spine": spine}
-        for name in ("neck", "head"):
-            turns[name] = quaternion_matrix(limited(joints[JOINT_INDEX[name]], limits[name]))
-        for slot, name in ((2, "spine"), (1, "neck"), (0, "head")):
-            pivot = np.array(pivots[name], np.float64)
-            a = parent_a @ turns[name]
-            b = parent_a @ (pivot - turns[name] @ pivot) + parent_b
-            self._joints[slot, :, :3], self._joints[slot, :, 3] = a, b
-            parent_a, parent_b = a, b
 
     def _set_gaze(self, raw: F32) -> None:
         gain = self.pack.manifest["gaze"]["degrees_per_unit"]
@@ -239,9 +203,9 @@ class CpuRenderer:
         raster.open_box(box.colour, box.depth, canvas, x0, y0, width, height)
         tris, ox, oy, zoom = self.pack.tris, np.float32(x0), np.float32(y0), np.float32(2)
         args = (box.colour, box.depth, ox, oy, zoom, 2 * height, 2 * width)
-        raster.raster(self._screen, self._uv, self._shade, tris, box.skin, self._tex["skin"], *args, True, False)
-        raster.raster(self._screen, self._uv, self._shade, tris, box.opaque, self._tex["features"], *args, False, False)
-        raster.raster(self._screen, self._uv, self._shade, tris, box.blend, self._tex["features"], *args, False, True)
+        raster.raster(self._screen, self._uv, self._shade, tris, box.skin, self._skin_tex, *args, True, False)
+        raster.raster(self._screen, self._uv, self._shade, tris, box.opaque, self._feature_tex, *args, False, False)
+        raster.raster(self._screen, self._uv, self._shade, tris, box.blend, self._feature_tex, *args, False, True)
         raster.close_box(box.colour, canvas, x0, y0, width, height)
 
     def _draw_skin(self, canvas: NDArray[np.uint8]) -> None:
@@ -250,7 +214,7 @@ class CpuRenderer:
         x1, y1 = min(self.width, int(run[:, 0].max()) + 2), min(self.height, int(run[:, 1].max()) + 2)
         self._depth[y0:y1, x0:x1] = -1e9
         raster.raster(
-            self._screen, self._uv, self._shade, self.pack.tris, self._skin, self._tex["skin"], canvas, self._depth,
+            self._screen, self._uv, self._shade, self.pack.tris, self._skin, self._skin_tex, canvas, self._depth,
             np.float32(0), np.float32(0), np.float32(1), self.height, self.width, True, False,
         )  # fmt: skip
         raster.soften_edges(canvas, self._depth, x0, y0, x1, y1, np.float32(0.25))
@@ -267,11 +231,12 @@ class CpuRenderer:
             )
         marks = [time.perf_counter()]
         self._set_weights(frame.weights)
-        self._set_joints(frame.joints)
+        place_joints(frame.joints, self.pack.joints, self.pack.limits_deg, self._joints)
         self._set_gaze(np.clip(frame.weights, 0.0, 1.0))
         pack = self.pack
         raster.pose(
-            pack.rest, pack.morph_index, pack.morph_delta, pack.morph_offset, self._weights, pack.joint_weights, self._joints,
+            pack.rest, pack.morph_index, pack.morph_delta, pack.morph_offset, self._weights, pack.joint_index,
+            pack.joint_weights, self._joints,
             self._eye_runs, self._eye_centres, self._eye_turns, self.lens, self._local, self._screen,
         )  # fmt: skip
         self._set_shade()

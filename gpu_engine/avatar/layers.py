@@ -15,9 +15,7 @@ F32 = NDArray[np.float32]
 class PlateLayer:
     """A plate at output scale with its grid buffers."""
 
-    def __init__(
-        self, plate: Plate, scale: float, tx: float, ty: float, camera_eye: tuple[float, float, float], lens0: F32
-    ) -> None:
+    def __init__(self, plate: Plate, scale: float, tx: float, ty: float) -> None:
         x0, y0, x1, y1 = plate.box
         width, height = max(2, round((x1 - x0) * scale)), max(2, round((y1 - y0) * scale))
         how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
@@ -33,16 +31,11 @@ class PlateLayer:
         self.ox, self.oy = np.float32(tx + x0 * scale), np.float32(ty + y0 * scale)
         self.pitch = np.float32(plate.cell * scale)
         self.kx, self.ky = np.float32(width / ((x1 - x0) * scale)), np.float32(height / ((y1 - y0) * scale))
-        rows, cols = plate.depth.shape
+        rows, cols = plate.nodes.shape[:2]
         sx = self.ox + np.arange(cols, dtype=np.float32)[None, :] * self.pitch + np.zeros((rows, 1), np.float32)
         sy = self.oy + np.arange(rows, dtype=np.float32)[:, None] * self.pitch + np.zeros((1, cols), np.float32)
-        per_px = (camera_eye[2] - plate.depth) / lens0[0]
-        self.nodes = np.ascontiguousarray(
-            np.stack(
-                [camera_eye[0] + (sx - lens0[4]) * per_px, camera_eye[1] - (sy - lens0[5]) * per_px, plate.depth, sx, sy], -1
-            ),
-            np.float32,
-        )
+        self.nodes = np.ascontiguousarray(np.concatenate([plate.nodes, np.stack([sx, sy], -1)], -1), np.float32)
+        self.joints = np.ascontiguousarray(plate.joints)
         self.weights = np.ascontiguousarray(plate.weights, np.float32)
         self.moved = np.zeros((rows, cols, 2), np.float32)
         self.source = np.zeros((rows, cols, 2), np.float32)
@@ -55,8 +48,8 @@ class PlateLayer:
         self.busy = np.ascontiguousarray(cv2.dilate(busy, np.ones((5, 5), np.uint8)))
 
     def draw(self, joints: F32, lens: F32, canvas: NDArray[np.uint8]) -> None:
-        """Composite the plate, bent by ``joints`` f32[3, 3, 4], over ``canvas`` in place."""
-        raster.grid_pose(self.nodes, self.weights, joints, lens, self.moved, self.source)
+        """Composite the plate, bent by ``joints`` f32[22, 3, 4], over ``canvas`` in place."""
+        raster.grid_pose(self.nodes, self.joints, self.weights, joints, lens, self.moved, self.source)
         # Image has a one-pixel rim, so its origin sits one plate pixel earlier.
         shift_x, shift_y = np.float32(1.0) / self.kx, np.float32(1.0) / self.ky
         self.source[..., 0] += shift_x

@@ -15,18 +15,34 @@ _S8, _S16, _S24, _S32, _S48 = (np.uint64(n) for n in (8, 16, 24, 32, 48))
 # Lanes of a spread BGRA pixel from the low end: B (0), R (16), G (32), A (48).
 
 _POSE = (
-    "void(float32[:,::1], int32[::1], float32[:,::1], int64[::1], float32[::1], float32[:,::1], float32[:,:,::1],"
-    " int64[:,::1], float32[:,::1], float32[:,:,::1], float32[::1], float32[:,::1], float32[:,::1])"
+    "void(float32[:,::1], int32[::1], float32[:,::1], int64[::1], float32[::1], uint8[:,::1], float32[:,::1],"
+    " float32[:,:,::1], int64[:,::1], float32[:,::1], float32[:,:,::1], float32[::1], float32[:,::1], float32[:,::1])"
 )
 
 
 @njit(_POSE, cache=True, nogil=True, fastmath=True)
-def pose(rest, index, delta, offset, weights, joint_weights, joints, eye_runs, eye_centres, eye_turns, lens, local, screen):  # type: ignore[no-untyped-def]
+def pose(
+    rest,
+    index,
+    delta,
+    offset,
+    weights,
+    joint_index,
+    joint_weights,
+    joints,
+    eye_runs,
+    eye_centres,
+    eye_turns,
+    lens,
+    local,
+    screen,
+):  # type: ignore[no-untyped-def]
     """Morph, turn eyes, skin and project.
 
-    ``joints`` f32[3, 3, 4] are affine maps of head, neck and spine; ``lens`` = (focal, ex, ey, ez, px, py) in output
+    ``joints`` f32[22, 3, 4] are affine maps from rest; ``lens`` = (focal, ex, ey, ez, px, py) in output
     pixels. Writes ``local`` f32[v, 3] (after morphs) and ``screen`` f32[v, 3] (x px, y px, z).
     """
+    zero = np.float32(0.0)
     n = rest.shape[0]
     for i in range(n):
         local[i, 0] = rest[i, 0]
@@ -49,12 +65,11 @@ def pose(rest, index, delta, offset, weights, joint_weights, joints, eye_runs, e
             local[i, 2] = cz + eye_turns[e, 2, 0] * x + eye_turns[e, 2, 1] * y + eye_turns[e, 2, 2] * z
     for i in range(n):
         x, y, z = local[i, 0], local[i, 1], local[i, 2]
-        h, k1 = joint_weights[i, 0], joint_weights[i, 1]
-        s = 1.0 - h - k1
-        px, py, pz = 0.0, 0.0, 0.0
-        for j in range(3):
-            w = h if j == 0 else (k1 if j == 1 else s)
-            if w > 0.002 or w < -0.002:
+        px, py, pz = zero, zero, zero
+        for k in range(4):
+            w = joint_weights[i, k]
+            if w > zero:
+                j = joint_index[i, k]
                 px += w * (joints[j, 0, 0] * x + joints[j, 0, 1] * y + joints[j, 0, 2] * z + joints[j, 0, 3])
                 py += w * (joints[j, 1, 0] * x + joints[j, 1, 1] * y + joints[j, 1, 2] * z + joints[j, 1, 3])
                 pz += w * (joints[j, 2, 0] * x + joints[j, 2, 1] * y + joints[j, 2, 2] * z + joints[j, 2, 3])
@@ -164,11 +179,11 @@ def raster(screen, uv, shade, tris, order, texture, colour, depth, ox, oy, zoom,
                 out[ci + _TWO] = red
 
 
-_GRID = "void(float32[:,:,::1], float32[:,:,::1], float32[:,:,::1], float32[::1], float32[:,:,::1], float32[:,:,::1])"
+_GRID = "void(float32[:,:,::1], uint8[:,:,::1], float32[:,:,::1], float32[:,:,::1], float32[::1], float32[:,:,::1], float32[:,:,::1])"
 
 
 @njit(_GRID, cache=True, nogil=True, fastmath=True)
-def grid_pose(nodes, weights, joints, lens, moved, source):  # type: ignore[no-untyped-def]
+def grid_pose(nodes, joint_index, weights, joints, lens, moved, source):  # type: ignore[no-untyped-def]
     """Where each plate node must sample from so that the plate follows the joints.
 
     ``nodes`` f32[r, c, 5] = rest x, y, z (dm) and rest screen x, y. Writes displacement into ``moved`` f32[r, c, 2] and
@@ -178,13 +193,14 @@ def grid_pose(nodes, weights, joints, lens, moved, source):  # type: ignore[no-u
     for r in range(rows):
         for c in range(cols):
             x, y, z = nodes[r, c, 0], nodes[r, c, 1], nodes[r, c, 2]
-            h, k1 = weights[r, c, 0], weights[r, c, 1]
             px, py, pz = 0.0, 0.0, 0.0
-            for j in range(3):
-                w = h if j == 0 else (k1 if j == 1 else 1.0 - h - k1)
-                px += w * (joints[j, 0, 0] * x + joints[j, 0, 1] * y + joints[j, 0, 2] * z + joints[j, 0, 3])
-                py += w * (joints[j, 1, 0] * x + joints[j, 1, 1] * y + joints[j, 1, 2] * z + joints[j, 1, 3])
-                pz += w * (joints[j, 2, 0] * x + joints[j, 2, 1] * y + joints[j, 2, 2] * z + joints[j, 2, 3])
+            for k in range(4):
+                w = weights[r, c, k]
+                if w > 0.0:
+                    j = joint_index[r, c, k]
+                    px += w * (joints[j, 0, 0] * x + joints[j, 0, 1] * y + joints[j, 0, 2] * z + joints[j, 0, 3])
+                    py += w * (joints[j, 1, 0] * x + joints[j, 1, 1] * y + joints[j, 1, 2] * z + joints[j, 1, 3])
+                    pz += w * (joints[j, 2, 0] * x + joints[j, 2, 1] * y + joints[j, 2, 2] * z + joints[j, 2, 3])
             f = lens[0] / (lens[3] - pz)
             moved[r, c, 0] = lens[4] + (px - lens[1]) * f - nodes[r, c, 3]
             moved[r, c, 1] = lens[5] - (py - lens[2]) * f - nodes[r, c, 4]

@@ -123,7 +123,7 @@ def test_head_turn_moves_face_and_hair_together(renderer: CpuRenderer) -> None:
 
 
 def test_joint_angles_beyond_the_limit_are_held(renderer: CpuRenderer) -> None:
-    draw(renderer, pose_frame({}, (11, 0, 0)))
+    draw(renderer, pose_frame({}, (16, 0, 0)))
     at_limit = renderer._screen.copy()
     draw(renderer, pose_frame({}, (60, 0, 0)))
     assert np.allclose(renderer._screen, at_limit, atol=0.01)
