@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 
-MANIFEST = "manifest.json"
+EXTENSION = "LUMIHOST_avatar"
+MAX_JSON_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class StockAvatar:
-    """An avatar pack on disk; ``id`` is its folder's name, which a show names."""
+    """An avatar pack on disk; ``id`` is its file's name without ``.glb``, which a show names."""
 
     id: str
     name_zh: str
@@ -46,24 +48,26 @@ VOICES = (
 
 
 def stock_avatars() -> list[StockAvatar]:
-    """The packs in ``AVATAR_PACK_DIRS``, by id; a folder without a readable manifest is logged and left out."""
+    """The packs (``*.glb``) in ``AVATAR_PACK_DIRS``, by id; a file that names no host is logged and left out."""
     found: dict[str, StockAvatar] = {}
     for folder in settings.AVATAR_PACK_DIRS:
-        for manifest in sorted(Path(folder).glob(f"*/{MANIFEST}")):
-            avatar = _read(manifest)
+        for pack in sorted(Path(folder).glob("*.glb")):
+            avatar = _read(pack)
             if avatar is not None:
                 found.setdefault(avatar.id, avatar)
     return [found[key] for key in sorted(found)]
 
 
-def _read(manifest: Path) -> StockAvatar | None:
-    pack_id = manifest.parent.name
+def _read(pack: Path) -> StockAvatar | None:
+    """Names from the JSON chunk (glTF 2.0 §4.4, docs/avatar-pack.md); the node's engine checks the rest when it loads it."""
     try:
-        content = json.loads(manifest.read_text(encoding="utf-8"))
-        name = content.get("display_name", pack_id)
-    except (OSError, ValueError, AttributeError) as error:
-        log.warning("avatar pack %s cannot be offered: %s", manifest, error)
+        with pack.open("rb") as file:
+            magic, _, _, length, kind = struct.unpack("<4sIII4s", file.read(20))
+            if magic != b"glTF" or kind != b"JSON" or length > MAX_JSON_BYTES:
+                raise ValueError("no glTF binary")
+            content = json.loads(file.read(length))
+        name = content["extensions"][EXTENSION]["display_name"]
+        return StockAvatar(pack.stem, str(name["zh"]), str(name["en"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
+        log.warning("avatar pack %s cannot be offered: %s: %s", pack, type(error).__name__, error)
         return None
-    if isinstance(name, dict):
-        return StockAvatar(pack_id, str(name.get("zh", pack_id)), str(name.get("en", pack_id)))
-    return StockAvatar(pack_id, str(name), str(name))
