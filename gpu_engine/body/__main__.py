@@ -28,6 +28,7 @@ def main() -> int:
     from gpu_engine.body.links import SupervisorPort
     from gpu_engine.body.loop import BodyLoop
     from gpu_engine.body.picture import ShowPicture
+    from gpu_engine.motion.live import LiveMotion
     from gpu_engine.session.aigc import implicit_label
     from gpu_engine.session.spec import load_spec
 
@@ -36,6 +37,10 @@ def main() -> int:
     picture = ShowPicture(spec, open_renderer(spec.avatar, spec.video.width, spec.video.height))
     # Only now: who has said hello must answer pings, and a first start compiles for longer than a hung process may be silent.
     supervisor = SupervisorPort(options.run_dir, os.getpid())
+    if spec.clock == "real":
+        picture.live = LiveMotion(
+            options.run_dir, lambda state, reason: supervisor.emit("motion", state=state, reason=reason)
+        )
     loop = BodyLoop(spec, options.run_dir, options.incarnation, picture, supervisor, implicit_label(spec.producer))
     loop.run()
     return 0

@@ -59,6 +59,8 @@ class Room:
             return
         if self.controller is not None and not force:
             raise DmcpError(Code.CONTROL_HELD, "another connection drives this session: send take with force to take it over")
+        if self.controller is not None:
+            self._let_go()
         self.controller = connection
         self._tell()
 
@@ -67,11 +69,15 @@ class Room:
         if self.controller is not connection:
             return
         self.controller = None
+        self._let_go()
+        self._tell()
+
+    def _let_go(self) -> None:
+        """Tell the body that what comes next, if anything, is another source's."""
         self._record["flags"] = int(MotionFlag.RELEASE)
         self._record["timestamp_ns"] = self._record["arrived_ns"] = time.monotonic_ns()
         if self._rings is not None:
             self._rings.to_body.write(self._record)
-        self._tell()
 
     def drive(self, motion: Motion, captured_ns: int, arrived_ns: int) -> None:
         """Put a checked frame into the body's ring; times on this machine's monotonic clock."""

@@ -6,10 +6,9 @@ import os
 import re
 from pathlib import Path
 
+from gpu_engine.motion.live import IN_RING, OUT_RING
 from gpu_engine.motion.ring import MOTION_RECORD, RingError, RingReader, RingWriter
 
-IN_RING = "dmcp-in.ring"
-OUT_RING = "dmcp-out.ring"
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

@@ -64,6 +64,7 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     - ``viewer``: {viewer_id, what: joined|left}
     - ``gate``: {text, rule, span, action}
     - ``recording``: {id, path, started_media_s, seconds, bytes, finished}
+    - ``motion``: {state: live|autonomous, reason}  a source outside took the host over (docs/dmcp.md), or let go
     - ``drop``: {what, count, reason}
     """
 
