@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from gpu_engine.avatar.renderer import AvatarRenderer
 from gpu_engine.body.stopwatch import Stopwatch
 from gpu_engine.body.timeline import Scene
+from gpu_engine.motion.live import LiveMotion
 from gpu_engine.motion.mixer import Mixer
 from gpu_engine.session.clock import FrameTime
 from gpu_engine.session.spec import SessionSpec
@@ -22,12 +23,17 @@ class ShowPicture:
         self._background = self._stage.background()
         self._mixer = Mixer(spec.seed)
         self._renderer = renderer
+        self.live: LiveMotion | None = None
+        """Set by a show in real time: a source outside may drive the host."""
 
     def draw(self, canvas: NDArray[np.uint8], scene: Scene, time: FrameTime, watch: Stopwatch) -> None:
         """Fill ``canvas`` with frame ``time``."""
         motion = self._mixer.mix(
             time.media_ms, lips=scene.lips, emotion=scene.emotion, emphasis_ms=scene.emphasis_ms, speaking=scene.speaking
         )
+        if self.live is not None:
+            motion = self.live.apply(motion, scene.speaking, time.media_ms)
+            self.live.publish(motion, scene.speaking)
         watch.lap("motion")
         np.copyto(canvas, self._background)
         self._renderer.render(motion, canvas)
