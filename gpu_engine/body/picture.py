@@ -29,7 +29,7 @@ class ShowPicture:
     def draw(self, canvas: NDArray[np.uint8], scene: Scene, time: FrameTime, watch: Stopwatch) -> None:
         """Fill ``canvas`` with frame ``time``."""
         motion = self._mixer.mix(
-            time.media_ms, lips=scene.lips, emotion=scene.emotion, emphasis_ms=scene.emphasis_ms, speaking=scene.speaking
+            time.media_ms, scene.lips, scene.emotion, scene.emphasis_ms, speaking=scene.speaking, gesture=scene.gesture
         )
         if self.live is not None:
             motion = self.live.apply(motion, scene.speaking, time.media_ms)

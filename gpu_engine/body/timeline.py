@@ -29,6 +29,7 @@ from gpu_engine.session.timeline import (
     CutMode,
     Emotion,
     EndReason,
+    Gesture,
     Playhead,
     Priority,
 )
@@ -55,6 +56,7 @@ class _Clip:
     captions: list[Caption] = field(default_factory=list)
     cuts_ms: list[int] = field(default_factory=list)
     emphasis_ms: list[int] = field(default_factory=list)
+    emotions: list[tuple[int, Emotion]] = field(default_factory=list)
     sealed: bool = False
     offset: int = 0
     end_at: int | None = None
@@ -82,10 +84,11 @@ class Scene:
     emphasis_ms: tuple[int, ...]
     caption: str
     card: Card
+    gesture: tuple[Gesture, ...] = ()
 
 
 class Timeline:
-    """Clips waiting and playing. Emphasis times are reported in media time."""
+    """Clips waiting and playing. Times of emphasis and gestures are reported in media time."""
 
     def __init__(self) -> None:
         self._clips: dict[str, _Clip] = {}
@@ -118,6 +121,8 @@ class Timeline:
         if clip is None or clip.sealed or not self._has_room(clip, len(pcm)):
             self.refused += 1
             return
+        if message.emotion is not None:
+            clip.emotions.append((clip.samples // SAMPLES_PER_MS, message.emotion))
         rows = len(message.lips) // WEIGHT_COUNT
         if rows:
             clip.lips.append(np.frombuffer(message.lips[: rows * WEIGHT_COUNT], dtype=np.uint8).reshape(rows, WEIGHT_COUNT))
@@ -302,7 +307,12 @@ class Timeline:
         lips = self._lips_at(clip, at_ms)
         started_ms = now_ms - clip.offset // SAMPLES_PER_MS
         emphasis = tuple(started_ms + ms for ms in clip.emphasis_ms)
-        return Scene(lips, True, clip.begin.emotion, emphasis, caption, self._card)
+        gesture = tuple(Gesture(g.kind, started_ms + g.at_ms) for g in clip.begin.gesture)
+        return Scene(lips, True, self._emotion_at(clip, at_ms), emphasis, caption, self._card, gesture)
+
+    @staticmethod
+    def _emotion_at(clip: _Clip, at_ms: int) -> Emotion:
+        return next((felt for since, felt in reversed(clip.emotions) if since <= at_ms), clip.begin.emotion)
 
     def _lips_at(self, clip: _Clip, at_ms: int) -> NDArray[np.float32] | None:
         if clip.lip_rows == 0:

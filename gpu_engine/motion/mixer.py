@@ -1,7 +1,7 @@
 """Joins lips, emotion and pose into the one frame of motion the avatar is drawn with.
 
-Lips come from the clip, everything else from media time; the mixer only keeps what continuity needs: the last mouth, the
-speaking level and the running emotion transition.
+Lips and cues come from the clip, everything else from media time; the mixer only keeps what continuity needs: the last
+mouth, the speaking level, the running emotion transition and the gestures that have begun.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.motion.arms import arm_quaternions
+from gpu_engine.motion.choreography import Choreographer
+from gpu_engine.motion.easing import EASINGS
 from gpu_engine.motion.emotion import MOUTH_WEIGHTS, MOUTH_WHILE_SPEAKING, EmotionEase, face_weights, zero_weights
+from gpu_engine.motion.gestures import LEFT, RIGHT, Carriage, carriage_at
 from gpu_engine.motion.pose import EYE_FULL, Pose, pose_at
 from gpu_engine.motion.vocabulary import JOINT_INDEX, LIP_WEIGHTS, WEIGHT_INDEX, MotionFrame, rest_frame
-from gpu_engine.session.timeline import LIP_RATE_HZ, Emotion
+from gpu_engine.session.timeline import LIP_RATE_HZ, Emotion, Gesture
 
 LIP_SPEED_PER_MS = 0.014
 """Fastest change of a lip weight: lets a clip that starts or is cut mid-word move the mouth within two frames, not in one."""
@@ -27,6 +31,11 @@ _LIPS = np.array([WEIGHT_INDEX[name] for name in LIP_WEIGHTS], dtype=np.intp)
 _MOUTH = np.array([WEIGHT_INDEX[name] for name in MOUTH_WEIGHTS], dtype=np.intp)
 _TORSO_SHARE = (("spine1", 0.35), ("spine2", 0.35), ("spine3", 0.30))
 _HEAD_SHARE = (("neck", 0.38), ("head", 0.62))
+_ARM_JOINTS = tuple(
+    (side, tuple(JOINT_INDEX[f"{name}_{joint}"] for joint in ("collar", "shoulder", "elbow", "wrist")))
+    for side, name in ((LEFT, "left"), (RIGHT, "right"))
+)
+BREATH_COLLAR_DEG = 0.9
 
 
 def interpolate_lips(rows: NDArray[np.uint8], offset_ms: float, out: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -51,13 +60,22 @@ def interpolate_lips(rows: NDArray[np.uint8], offset_ms: float, out: NDArray[np.
 class Mixer:
     """One per session. The frame it returns is its own buffer, valid until the next call."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, easing: str = "quintic_out") -> None:
+        """``easing``: key of :data:`gpu_engine.motion.easing.EASINGS` for the way between emotions.
+
+        Raises:
+            ValueError: there is no such easing.
+        """
+        if easing not in EASINGS:
+            raise ValueError(f"easing '{easing}': choose {', '.join(EASINGS)}")
+        self._easing = EASINGS[easing]
         self._seed = seed
+        self._hands = Choreographer(seed)
         self._frame = rest_frame()
         self._face = zero_weights()
         self._lips = np.zeros(len(_LIPS), dtype=np.float32)
         self._goal = np.zeros(len(_LIPS), dtype=np.float32)
-        self._emotion = EmotionEase(Emotion())
+        self._emotion = EmotionEase(Emotion(), self._easing)
         self._release_ms = REST_MS
         self._speaking = 0.0
         self._last_ms: float | None = None
@@ -69,6 +87,7 @@ class Mixer:
         emotion: Emotion,
         emphasis_ms: Sequence[int] = (),
         speaking: bool = False,
+        gesture: Sequence[Gesture] = (),
     ) -> MotionFrame:
         """The host at one media time; call in order of time.
 
@@ -79,6 +98,7 @@ class Mixer:
             emotion: target while the clip plays.
             emphasis_ms: media times of stressed words, past and near future.
             speaking: sound is coming out.
+            gesture: gestures asked for, ``at_ms`` in media time, past and near future.
 
         Returns:
             The frame, all weights in [0, 1], all quaternions of length 1.
@@ -86,16 +106,19 @@ class Mixer:
         step_ms = 0.0 if self._last_ms is None else media_ms - self._last_ms
         if self._last_ms is None or step_ms < 0 or step_ms > 1000:
             step_ms = 1000.0
-            self._emotion = EmotionEase(emotion)
+            self._emotion = EmotionEase(emotion, self._easing)
+            self._hands = Choreographer(self._seed)
         self._last_ms = media_ms
         goal = 1.0 if speaking else 0.0
         self._speaking += (goal - self._speaking) * (1.0 - math.exp(-step_ms / SPEAKING_EASE_MS))
         vad = self._emotion.at(media_ms, emotion)
-        pose = pose_at(media_ms, self._seed, self._speaking, emphasis_ms, energy=vad[1])
+        self._hands.at(media_ms, emphasis_ms, gesture, vad[1])
+        carriage = carriage_at(media_ms / 1000.0, self._seed, self._hands.phrases, vad[1])
+        pose = pose_at(media_ms, self._seed, self._speaking, self._hands.stresses_ms, vad[1], carriage.body.tolist())
         face_weights(*vad, out=self._face)
         self._move_lips(lips, step_ms)
         self._write_weights(pose)
-        self._write_joints(pose)
+        self._write_joints(pose, carriage)
         return self._frame
 
     def _move_lips(self, lips: NDArray[np.float32] | None, step_ms: float) -> None:
@@ -105,7 +128,7 @@ class Mixer:
             return
         self._release_ms = REST_MS
         np.take(lips, _LIPS, out=self._goal)
-        np.clip(self._goal, 0.0, 1.0, out=self._goal)
+        np.clip(np.nan_to_num(self._goal, copy=False, nan=0.0), 0.0, 1.0, out=self._goal)
         np.subtract(self._goal, self._lips, out=self._goal)
         limit = LIP_SPEED_PER_MS * step_ms
         np.clip(self._goal, -limit, limit, out=self._goal)
@@ -131,15 +154,18 @@ class Mixer:
         w[_AT["eyeLookUp"]], w[_AT["eyeLookDown"]] = max(y, 0.0), max(-y, 0.0)
         np.clip(w, 0.0, 1.0, out=w)
 
-    def _write_joints(self, pose: Pose) -> None:
+    def _write_joints(self, pose: Pose, carriage: Carriage) -> None:
         joints = self._frame.joints
         for name, share in _TORSO_SHARE:
             joints[JOINT_INDEX[name]] = quaternion(*(share * a for a in pose.torso))
         for name, share in _HEAD_SHARE:
             joints[JOINT_INDEX[name]] = quaternion(*(share * a for a in pose.head))
-        lift = math.radians(0.9) * pose.shoulders
-        joints[JOINT_INDEX["left_collar"]] = quaternion(0.0, 0.0, lift)
-        joints[JOINT_INDEX["right_collar"]] = quaternion(0.0, 0.0, -lift)
+        lift = BREATH_COLLAR_DEG * pose.shoulders
+        for side, places in _ARM_JOINTS:
+            angles = carriage.arms[side].tolist()
+            angles[0] += lift
+            for place, turned in zip(places, arm_quaternions(angles, left=side == LEFT), strict=True):
+                joints[place] = turned
 
 
 def quaternion(pitch: float, yaw: float, roll: float) -> tuple[float, float, float, float]:

@@ -26,7 +26,8 @@ _EVENT_SLOT_S = 6.3
 _BLINK, _GLANCE, _FIXATION, _EVENT, _DRIFT, _BEAT = 100, 200, 300, 400, 500, 600
 
 _COMMENTS = (math.radians(-9.0), math.radians(-8.0))
-_CARD = (math.radians(12.0), math.radians(-3.0))
+CARD_GAZE = (math.radians(12.0), math.radians(-3.0))
+"""Direction of the product card from the host's eyes: x to its left, y up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _glance(t_s: float, seed: int, idle: float) -> tuple[float, float, float]:
     elif kind < 0.32:
         target, share = _COMMENTS, 1.0
     elif kind < 0.44:
-        target, share = _CARD, 1.0
+        target, share = CARD_GAZE, 1.0
     else:
         return 0.0, 0.0, 0.0
     start = slot * _GLANCE_SLOT_S + 0.1 + 2.2 * hash01(seed, _GLANCE + 1, slot)
@@ -141,7 +142,17 @@ def breath_at(t_s: float, seed: int, speaking: float = 0.0) -> float:
     return (math.sin(phase) + 0.22 * math.sin(2.0 * phase)) / 1.2 * (1.0 - 0.3 * speaking)
 
 
-def pose_at(media_ms: float, seed: int, speaking: float = 0.0, emphasis_ms: Sequence[int] = (), energy: float = 0.0) -> Pose:
+NOT_CARRIED = (0.0,) * 7
+
+
+def pose_at(
+    media_ms: float,
+    seed: int,
+    speaking: float = 0.0,
+    emphasis_ms: Sequence[int] = (),
+    energy: float = 0.0,
+    carried: Sequence[float] = NOT_CARRIED,
+) -> Pose:
     """The unprompted pose at a media time.
 
     Args:
@@ -150,6 +161,8 @@ def pose_at(media_ms: float, seed: int, speaking: float = 0.0, emphasis_ms: Sequ
         speaking: 0 (idle) to 1 (speaking); must itself change smoothly.
         emphasis_ms: media times of stressed words; those far away do not matter.
         energy: arousal in [-1, 1]: scales drift and nods.
+        carried: what a gesture takes along, order of :data:`gpu_engine.motion.gestures.BODY`: torso and head in degrees, the
+            share of the gaze that is on the card.
     """
     t = media_ms / 1000.0
     stressed = [e / 1000.0 for e in emphasis_ms if -800 < media_ms - e < 800]
@@ -163,19 +176,22 @@ def pose_at(media_ms: float, seed: int, speaking: float = 0.0, emphasis_ms: Sequ
     lean = drift(t, 9.1, seed, _DRIFT + 11)
     twist = drift(t, 7.9, seed, _DRIFT + 12)
     torso = (
-        math.radians(0.7) * lean * lively - math.radians(0.35) * breath,
-        math.radians(2.2) * twist * lively,
-        math.radians(0.9) * sway * lively,
+        math.radians(0.7 * lean * lively - 0.35 * breath + carried[0]),
+        math.radians(2.2 * twist * lively + carried[1]),
+        math.radians(0.9 * sway * lively + carried[2]),
     )
     pitch = math.radians(3.2) * wander(t, 1.9, seed, _DRIFT + 20) * lively + nod * (1.0 + 0.3 * energy)
     yaw = math.radians(6.5) * wander(t, 2.3, seed, _DRIFT + 22) * lively + turn + math.radians(3.2) * followed
     roll = math.radians(3.4) * wander(t, 2.9, seed, _DRIFT + 24) * lively + tilt - 0.5 * torso[2]
-    pitch += math.radians(0.25) * breath + math.radians(1.5) * abs(followed)
+    pitch += math.radians(0.25 * breath + 1.5 * abs(followed) + carried[3])
+    yaw += math.radians(carried[4])
+    roll += math.radians(carried[5])
     head = (_soft(pitch), _soft(yaw), _soft(roll))
 
     # The eyes hold their point in space while head and torso move under them.
-    gaze_x = glance_x + math.radians(0.9) * _fixation(t, seed, 0) - head[1] - torso[1]
-    gaze_y = glance_y + math.radians(0.6) * _fixation(t, seed, 1) + head[0] + torso[0]
+    look = carried[6]
+    gaze_x = glance_x * (1.0 - look) + look * CARD_GAZE[0] + math.radians(0.9) * _fixation(t, seed, 0) - head[1] - torso[1]
+    gaze_y = glance_y * (1.0 - look) + look * CARD_GAZE[1] + math.radians(0.6) * _fixation(t, seed, 1) + head[0] + torso[0]
     return Pose(
         blink=blink_at(t, seed, stressed),
         gaze=(gaze_x, gaze_y),

@@ -75,6 +75,23 @@ class Emotion(msgspec.Struct, frozen=True):
     dominance: float = 0.2
 
 
+class GestureKind(StrEnum):
+    """What the hands may be asked to do."""
+
+    GREET = "greet"
+    THANK = "thank"
+    POINT = "point"
+    COUNT = "count"
+
+
+class Gesture(msgspec.Struct, frozen=True):
+    """A gesture at a time within the clip (in a :class:`ClipBegin`) or in media time (in the body). ``at_ms`` of a word that is
+    not spoken yet is an estimate: the body lets the hand land on the stressed word nearest to it."""
+
+    kind: GestureKind
+    at_ms: int = 0
+
+
 # --- mind -> body -------------------------------------------------------------------------------------------------
 
 
@@ -93,10 +110,12 @@ class ClipBegin(msgspec.Struct, frozen=True, tag="begin"):
     emotion: Emotion = Emotion()
     cursor: tuple[int, int, int, int] | None = None
     gap_after_ms: int = 0
+    gesture: tuple[Gesture, ...] = ()
 
 
 class ClipChunk(msgspec.Struct, frozen=True, tag="chunk"):
-    """More of a clip. ``cut_ms`` are the ends of phrases in this chunk: places where the clip may be cut."""
+    """More of a clip. ``cut_ms`` are the ends of phrases in this chunk: places where the clip may be cut. ``emotion``: from
+    here on, now that the voice has been heard (``None``: as before)."""
 
     clip_id: str
     pcm: bytes
@@ -104,6 +123,7 @@ class ClipChunk(msgspec.Struct, frozen=True, tag="chunk"):
     captions: tuple[Caption, ...] = ()
     cut_ms: tuple[int, ...] = ()
     emphasis_ms: tuple[int, ...] = ()
+    emotion: Emotion | None = None
 
 
 class ClipSeal(msgspec.Struct, frozen=True, tag="seal"):

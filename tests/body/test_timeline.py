@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,11 @@ from gpu_engine.session.timeline import (
     ClipStarted,
     Cut,
     CutMode,
+    Emotion,
     EndReason,
+    Gesture,
+    GestureKind,
+    MindMessage,
     Priority,
 )
 
@@ -294,6 +299,31 @@ def test_the_first_frame_of_a_clip_shows_the_lips_of_its_own_middle() -> None:
     assert first.lips is not None
     assert round(float(first.lips[WEIGHT_INDEX["jawOpen"]]) * 255) == 100
     assert first.emphasis_ms == timeline.scene(1040, 20).emphasis_ms == (1500,)
+
+
+def test_gestures_are_seen_in_media_time_and_the_heard_voice_changes_the_face_from_its_chunk_on() -> None:
+    timeline = Timeline()
+    begin = ClipBegin("a", "", ClipKind.SCRIPT, 10, gesture=(Gesture(GestureKind.GREET, 200),), emotion=Emotion(0.1, 0.0, 0.0))
+    timeline.begin(begin, 0)
+    timeline.chunk(ClipChunk("a", tone(80), b""))
+    timeline.chunk(ClipChunk("a", tone(80), b"", emotion=Emotion(0.7, 0.4, 0.2)))
+    timeline.seal(ClipSeal("a"))
+    player = Player(timeline)
+
+    player.play(40)
+    assert timeline.scene(1_040, 0).gesture == (Gesture(GestureKind.GREET, 1_200),)
+    assert timeline.scene(1_040, 0).emotion.valence == 0.1
+    player.play(60)
+    assert timeline.scene(1_100, 0).emotion.valence == 0.7
+    player.play(100)
+    assert timeline.scene(1_200, 0).gesture == ()
+
+
+def test_a_header_of_an_older_mind_is_read_without_gestures() -> None:
+    old = msgspec.msgpack.encode({"type": "begin", "clip_id": "a", "turn_id": "", "kind": "script", "priority": 10})
+    begin = msgspec.msgpack.decode(old, type=MindMessage)
+    assert isinstance(begin, ClipBegin)
+    assert begin.gesture == ()
 
 
 @settings(max_examples=60, deadline=None)
