@@ -110,7 +110,7 @@ class PackSource:
 
     name: str
     display_name: dict[str, str]
-    presents: dict[str, Any]
+    presents: str
     licence: dict[str, Any]
     consent: dict[str, Any]
     camera: dict[str, Any]
