@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpu_engine.avatar.landmarks.face import EYE_LEFT, EYE_RIGHT, OVAL, Face
 from gpu_engine.avatar.onboarding.posed import Lens, Measured, measure, posed_verts, turned
 from gpu_engine.avatar.onboarding.template import Template
-from gpu_engine.avatar.onboarding.warp import Spline, similarity
+from gpu_engine.avatar.onboarding.warp import Spline, Table, similarity
 from gpu_engine.avatar.skeleton import JOINT_NUMBER
 
 F64 = NDArray[np.float64]
@@ -148,10 +148,13 @@ class _Bend:
     def __init__(self, lens: Lens, seen: Measured, points: F64, depth: F64) -> None:
         self.lens = lens
         source = seen.points[:, :2]
-        self.plane = Spline(*_anchored(source, points), stiffness=2e-4)
+        plane = Spline(*_anchored(source, points), stiffness=2e-4)
         nodes, lifted = _anchored(source, depth[:, None])
         lifted[len(source) :] = float(np.median(depth[list(OVAL)]))
-        self.depth = Spline(nodes, lifted, stiffness=0.05)
+        low, high = nodes.min(0), nodes.max(0)
+        cell = float(high[0] - low[0]) / 260
+        self.plane = Table(plane, low, high, cell)
+        self.depth = Table(Spline(nodes, lifted, stiffness=0.05), low, high, 4 * cell)
         self.error = np.linalg.norm(self.plane(source) - points, axis=1)
 
     def screen(self, verts: F64) -> F64:

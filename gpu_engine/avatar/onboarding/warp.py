@@ -9,9 +9,12 @@ F64 = NDArray[np.float64]
 
 
 def _kernel(a: F64, b: F64) -> F64:
-    squared = ((a[:, None, :] - b[None, :, :]) ** 2).sum(2)
-    out: F64 = 0.5 * squared * np.log(np.maximum(squared, 1e-20))
-    return out
+    squared: F64 = (a**2).sum(1)[:, None] + (b**2).sum(1)[None] - 2 * a @ b.T
+    np.maximum(squared, 1e-20, out=squared)
+    logarithm = np.log(squared)
+    logarithm *= squared
+    logarithm *= 0.5
+    return logarithm
 
 
 class Spline:
@@ -40,6 +43,33 @@ class Spline:
             x = (at[start : start + 8192] - self.centre) / self.unit
             flat = np.concatenate([np.ones((len(x), 1)), x], 1)
             out[start : start + len(x)] = _kernel(x, self.nodes) @ self.solution[:-3] + flat @ self.solution[-3:]
+        return out
+
+
+class Table:
+    """A spline sampled on a grid and read bilinearly: a thousandth of the price for meshes with many targets.
+
+    Args:
+        spline: what to sample; low, high: float[2], corners of the area; cell: distance of the samples.
+    """
+
+    def __init__(self, spline: Spline, low: F64, high: F64, cell: float) -> None:
+        self.low, self.cell = low, cell
+        cols, rows = (int(np.ceil(v)) + 2 for v in (high - low) / cell)
+        x, y = np.meshgrid(low[0] + np.arange(cols) * cell, low[1] + np.arange(rows) * cell)
+        self.values = spline(np.stack([x.ravel(), y.ravel()], 1)).reshape(rows, cols, -1)
+
+    def __call__(self, at: NDArray[np.floating]) -> F64:
+        """float64[m, k] at float[m, 2]; beyond the area the border's slope goes on."""
+        rows, cols, _ = self.values.shape
+        spot = (at - self.low) / self.cell
+        base = np.clip(np.floor(spot), 0, (cols - 2, rows - 2)).astype(np.int64)
+        f = spot - base
+        ix, iy, fx, fy = base[:, 0], base[:, 1], f[:, :1], f[:, 1:]
+        v = self.values
+        top = v[iy, ix] * (1 - fx) + v[iy, ix + 1] * fx
+        low = v[iy + 1, ix] * (1 - fx) + v[iy + 1, ix + 1] * fx
+        out: F64 = top * (1 - fy) + low * fy
         return out
 
 

@@ -1,0 +1,224 @@
+"""Puts the fitted head together as a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_engine.avatar.landmarks.face import Face
+from gpu_engine.avatar.onboarding.eyes import REACH, EyeLook, eye_look
+from gpu_engine.avatar.onboarding.eyes import SIDE as EYE_SIDE
+from gpu_engine.avatar.onboarding.fit import MOUTH_PIECES, Fit, fit_head
+from gpu_engine.avatar.onboarding.matte import own_colours, person_matte
+from gpu_engine.avatar.onboarding.plates import Canvas, face_triangles, joint_shares, mesh_cover, packed, person_plate, to_canvas
+from gpu_engine.avatar.onboarding.posed import draw
+from gpu_engine.avatar.onboarding.template import Piece, Template
+from gpu_engine.avatar.onboarding.texture import skin_texture
+from gpu_engine.avatar.skeleton import JOINT_NUMBER, SKELETON
+from gpu_engine.avatar.writer import MaterialSource, PackSource, PieceSource
+
+F64 = NDArray[np.float64]
+STAGES = ("fit", "cut out", "skin", "eyes", "layers", "write")
+"""What ``on_stage`` is told, in order; looking for the face comes before."""
+LIMITS_DEG = {"head": 8.0, "neck": 4.0, "spine1": 2.0, "spine2": 2.0, "spine3": 2.0}
+"""Half the reach of a modelled presenter: a photograph has no sides."""
+LASH_STRENGTH = 0.55
+SKIN_SIDES = (1024, 1536)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The pack, and what a report says of it."""
+
+    source: PackSource
+    fit: Fit
+    eyes: dict[str, EyeLook]
+
+
+def _tone(template: Template, image: NDArray[np.uint8], face: Face) -> float:
+    """How bright the photograph's skin is beside the template's; teeth and tongue are lit alike."""
+    cheeks = [50, 280, 101, 330, 205, 425]
+    gap = face.eye_distance
+    values = []
+    for x, y in face.points[cheeks, :2]:
+        part = image[max(0, int(y - gap * 0.06)) : int(y + gap * 0.06) + 1, max(0, int(x - gap * 0.06)) : int(x + gap * 0.06) + 1]
+        if part.size:
+            values.append(float(part.mean()))
+    piece = template.pieces["skin"]
+    texture = template.textures[piece.texture]
+    front = piece.verts[:, 2] > np.percentile(piece.verts[:, 2], 70)
+    spot = (piece.uv[front] * (texture.shape[1] - 1, texture.shape[0] - 1)).astype(int)
+    own = float(np.median(texture[spot[:, 1], spot[:, 0], :3].mean(1)))
+    return float(np.clip(float(np.median(values)) / max(own, 1.0), 0.55, 1.05)) if values else 1.0
+
+
+def _atlas(template: Template, looks: dict[str, EyeLook]) -> tuple[NDArray[np.uint8], float, float]:
+    """The feature texture with the two eyes appended; its old part's share of width and height."""
+    old = template.textures[template.pieces["eye_l"].texture].copy()
+    # Painted lashes belong to a made-up face; a photographed one brings its own lash line.
+    for name, piece in template.pieces.items():
+        if name.startswith("lash"):
+            x0, y0 = (piece.uv.min(0) * old.shape[1::-1]).astype(int)
+            x1, y1 = np.ceil(piece.uv.max(0) * old.shape[1::-1]).astype(int)
+            part = old[y0:y1, x0:x1, 3]
+            old[y0:y1, x0:x1, 3] = (part * (LASH_STRENGTH if "upper" in name else LASH_STRENGTH * 0.7)).astype(np.uint8)
+    height = max(old.shape[0], EYE_SIDE)
+    out = np.zeros((height, old.shape[1] + 2 * EYE_SIDE, 4), np.uint8)
+    out[: old.shape[0], : old.shape[1]] = old
+    for i, side in enumerate(("l", "r")):
+        x = old.shape[1] + i * EYE_SIDE
+        out[:EYE_SIDE, x : x + EYE_SIDE, :3] = looks[side].texture
+        out[:EYE_SIDE, x : x + EYE_SIDE, 3] = 255
+    return out, old.shape[1] / out.shape[1], old.shape[0] / height
+
+
+def _framings(template: Template, fit: Fit, canvas: Canvas, canvas_w: int) -> dict[str, dict[str, float]]:
+    """Frames filled from the picture's lower edge up, the head about as large as the template's."""
+    bottom = float(np.nonzero(canvas.alpha.max(1) > 0.5)[0].max())
+    top = float(np.nonzero(canvas.alpha.max(1) > 0.5)[0].min())
+    made = {}
+    for name, entry in template.info["framings"].items():
+        height = float(entry["height_px"])
+        room = 0.08 if name == "16:9" else 0.16
+        scale = float(np.clip(height * (1 - room) / max(bottom - top, 1), entry["scale"], entry["scale"] * 2.2))
+        # A little below the edge, so that no motion lifts it into the frame.
+        low = height * 1.02 - scale * bottom
+        high = height * room - scale * top
+        made[name] = {
+            "height_px": entry["height_px"], "scale": round(scale, 4), "centre_x": entry["centre_x"],
+            "top_px": round(max(low, high) if scale * (bottom - top) < height * (1 - room) else min(high, max(low, high)), 1),
+        }  # fmt: skip
+    return made
+
+
+def _skin(template: Template, fit: Fit, canvas: Canvas) -> PieceSource:
+    piece = template.pieces["skin"]
+    keep = face_triangles(fit, piece.tris, canvas)
+    used, tris = np.unique(piece.tris[keep], return_inverse=True)
+    verts = fit.verts["skin"][used]
+    joints, weights = packed(joint_shares(fit, fit.lens.project(verts)[:, :2]))
+    targets = {name: delta[used] for name, delta in fit.targets["skin"].items() if np.abs(delta[used]).max() > 1e-4}
+    return PieceSource("skin", "mesh", "skin", verts, tris.reshape(-1, 3), piece.uv[used], joints, weights, None, targets)
+
+
+def build(
+    template: Template, image: NDArray[np.uint8], face: Face, *, name: str, display_name: dict[str, str], consent: dict[str, Any],
+    origin: str, on_stage: Callable[[str], None] = lambda stage: None,
+) -> Built:
+    """Make the pack of one photographed person.
+
+    Args:
+        image: the photograph uint8[h, w, 3] BGR, upright.
+        face: its points.
+        consent: the pack's consent record (``consent.pack_entry``).
+        origin: what the licence says the picture is.
+        on_stage: called before each of ``STAGES`` but the last; may raise to cancel.
+
+    Raises:
+        AvatarError: the template's own face is not recognised.
+    """
+    on_stage("fit")
+    fit = fit_head(template, face)
+    on_stage("cut out")
+    alpha = person_matte(image, face)
+    canvas = to_canvas(fit, own_colours(image, alpha), alpha)
+    on_stage("skin")
+    skin_px = SKIN_SIDES[1] if face.eye_distance > 110 else SKIN_SIDES[0]
+    texture = skin_texture(template, fit, image, face, skin_px)
+    on_stage("eyes")
+    looks = {side: eye_look(template, fit, image, face, side) for side in ("l", "r")}
+    atlas, share_x, share_y = _atlas(template, looks)
+    on_stage("layers")
+    tone = _tone(template, image, face)
+    head = [_skin(template, fit, canvas)]
+    rigid = np.array([JOINT_NUMBER["head"], 0, 0, 0])
+    for key, piece in template.pieces.items():
+        if key == "skin" or piece.layer != "mesh":
+            continue
+        verts, shade = fit.verts[key], piece.shade
+        uv = piece.uv * np.array([share_x, share_y], np.float32)
+        if key.startswith("eye_"):
+            side = key[-1]
+            verts, uv = _eyeball(template, fit, looks[side], piece, side, atlas.shape[1], atlas.shape[0], share_x)
+            shade = np.ones_like(shade)
+        elif key in MOUTH_PIECES:
+            shade = shade * np.float32(tone)
+        head.append(
+            PieceSource(
+                key, "mesh", "features", verts, piece.tris, uv, np.tile(rigid, (len(verts), 1)),
+                np.tile([1.0, 0, 0, 0], (len(verts), 1)), np.minimum(shade, 1), dict(fit.targets[key]),
+            )  # fmt: skip
+        )
+    plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas))
+    middle = float(fit.points[list(range(468)), 0].mean() + canvas.shift[0])
+    canvas_w = min(4096, max(16, round(2 * middle)))
+    canvas_h = min(4096, max(16, canvas.alpha.shape[0]))
+    eyes = {side: {"centre": [float(v) for v in fit.eyes[side][0]], "radius": fit.eyes[side][1]} for side in ("l", "r")}
+    source = PackSource(
+        name=name, display_name=display_name, presents="a real person, from one photograph",
+        licence={
+            "spdx": "LicenseRef-person", "origin": f"{origin}; head geometry fitted from pack '{template.name}'",
+            "attribution": str(consent.get("granted_by", "")),
+        },
+        consent=consent,
+        camera={
+            "focal_px": fit.lens.focal, "eye": [float(v) for v in fit.lens.eye],
+            "principal": [float(v) for v in fit.lens.principal + canvas.shift], "canvas": [canvas_w, canvas_h],
+        },
+        framings=_framings(template, fit, canvas, canvas_w), joints=fit.joints,
+        limits_deg={joint: min(LIMITS_DEG.get(joint, 180.0), float(template.info["limits_deg"].get(joint, 180.0))) for joint in SKELETON[1:]},
+        gaze=template.info["gaze"], eyes=eyes, lash_columns=int(template.info["lash_columns"]), head=head, clothes=[],
+        materials=[
+            MaterialSource("skin", _jpeg(texture), roughness=0.5, specular=0.3, subsurface_mm=(3.7, 1.4, 0.7)),
+            MaterialSource("features", cv2.imencode(".png", atlas)[1].tobytes(), blend=True),
+        ],
+        plates=[plate], generator="lumihost onboarding 1",
+    )  # fmt: skip
+    return Built(source, fit, looks)
+
+
+def _eyeball(
+    template: Template, fit: Fit, look: EyeLook, piece: Piece, side: str, width: int, height: int, share_x: float
+) -> tuple[F64, NDArray[np.float32]]:
+    old, radius = template.eyeball(side)
+    centre, size = fit.eyes[side]
+    local = (piece.verts - old) / radius
+    verts = centre + local @ look.aim.T * size
+    x0 = share_x * width + (0 if side == "l" else EYE_SIDE)
+    uv = np.stack([(x0 + EYE_SIDE / 2 + local[:, 0] * REACH) / width, (EYE_SIDE / 2 - local[:, 1] * REACH) / height], 1)
+    return verts, uv.astype(np.float32)
+
+
+def _rest(
+    template: Template, fit: Fit, canvas: Canvas, head: list[PieceSource], texture: NDArray[np.uint8], atlas: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.float32]]:
+    """The mesh at rest over the canvas picture, where it draws, and its depth."""
+    pieces = {
+        p.name: replace(
+            template.pieces[p.name], verts=np.asarray(p.verts, np.float32), tris=np.asarray(p.tris, np.int32), uv=np.asarray(p.uv),
+            shade=np.ones(len(p.verts), np.float32) if p.shade is None else np.asarray(p.shade, np.float32), texture=0 if p.name == "skin" else 1,
+        )
+        for p in head
+    }  # fmt: skip
+    height, width = canvas.alpha.shape
+    covered, depth = mesh_cover(fit, head[0].verts, np.asarray(head[0].tris, np.int32), canvas)
+    x, y, w, h = cv2.boundingRect(covered.astype(np.uint8))
+    side = max(w, h)
+    drawn = Template(template.name, pieces, {0: cv2.cvtColor(texture, cv2.COLOR_BGR2BGRA), 1: atlas}, template.joints, template.info)
+    origin = np.array([x, y]) - canvas.shift
+    picture, _ = draw(drawn, fit.lens, {k: p.verts.astype(np.float64) for k, p in pieces.items()}, 1.0, origin, side)
+    out = canvas.image.copy()
+    bottom, right = min(height, y + side), min(width, x + side)
+    place = np.s_[y:bottom, x:right]
+    mask = covered[place][..., None]
+    out[place] = np.where(mask, picture[: bottom - y, : right - x], out[place])
+    return out, covered, depth
+
+
+def _jpeg(image: NDArray[np.uint8]) -> bytes:
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 92])[1].tobytes())

@@ -1,0 +1,117 @@
+"""The skin texture: the photograph read through the fitted mesh into the template's UV layout."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_engine.avatar.landmarks.face import EYE_LEFT, EYE_RIGHT, LIPS_INNER, LIPS_OUTER, Face
+from gpu_engine.avatar.onboarding.cover import cover
+from gpu_engine.avatar.onboarding.fit import Fit
+from gpu_engine.avatar.onboarding.template import Template
+
+F32 = NDArray[np.float32]
+
+
+def filled(colour: F32, weight: F32) -> F32:
+    """Colours float32[h, w, k] where ``weight`` float32[h, w] is 1, smoothly continued where it is 0 (push and pull)."""
+
+    def sized(a: F32, shape: tuple[int, ...], how: int) -> F32:
+        # cv2 drops a last axis of one.
+        return np.asarray(cv2.resize(a, (shape[1], shape[0]), interpolation=how), np.float32).reshape(*shape[:2], *a.shape[2:])
+
+    levels = [(colour * weight[..., None], weight)]
+    while min(levels[-1][1].shape) > 2:
+        rows, cols = levels[-1][1].shape
+        half = (-(-rows // 2), -(-cols // 2))
+        levels.append((sized(levels[-1][0], half, cv2.INTER_AREA), sized(levels[-1][1], half, cv2.INTER_AREA)))
+    out = levels[-1][0] / np.maximum(levels[-1][1], 1e-6)[..., None]
+    for part, share in reversed(levels[:-1]):
+        up = sized(out, share.shape, cv2.INTER_LINEAR)
+        sure = np.minimum(share, 1)[..., None]
+        out = part / np.maximum(share, 1e-6)[..., None] * sure + up * (1 - sure)
+    return np.asarray(out, np.float32)
+
+
+def polygon(shape: tuple[int, ...], points: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """uint8[h, w], 255 inside a closed outline given in pixels."""
+    mask = np.zeros(shape[:2], np.uint8)
+    cv2.fillPoly(mask, [np.round(points * 16).astype(np.int32)], 255, cv2.LINE_AA, 4)
+    return mask
+
+
+def bare_skin(image: NDArray[np.uint8], face: Face, mouth_open: bool) -> NDArray[np.uint8]:
+    """The photograph without what is not skin: eyeballs, and teeth where the mouth is open, painted over from around."""
+    out = image.copy()
+    gap = face.eye_distance
+    x0, y0 = np.maximum(face.points[:, :2].min(0).astype(int) - int(gap), 0)
+    x1, y1 = face.points[:, :2].max(0).astype(int) + int(gap)
+    part = out[y0:y1, x0:x1]
+    hole = np.zeros(part.shape[:2], np.uint8)
+    for outline in (EYE_RIGHT, EYE_LEFT):
+        hole |= polygon(part.shape, face.points[list(outline), :2] - (x0, y0))
+    hole = cv2.erode((hole > 127).astype(np.uint8), np.ones((3, 3), np.uint8)) if gap > 60 else (hole > 127).astype(np.uint8)
+    part = cv2.inpaint(part, hole, 3, cv2.INPAINT_TELEA)
+    if mouth_open:
+        lips = face.points[:, :2] - (x0, y0)
+        inner = (polygon(part.shape, lips[list(LIPS_INNER)]) > 60).astype(np.uint8)
+        inner = cv2.dilate(inner, np.ones((3, 3), np.uint8))
+        ring = (polygon(part.shape, lips[list(LIPS_OUTER)]) > 200).astype(np.float32) * (1 - inner)
+        # Only lips may flow in, not the skin beside them.
+        colour = filled(part.astype(np.float32), cv2.erode(ring, np.ones((2, 2))))
+        soft = cv2.GaussianBlur(inner.astype(np.float32), (0, 0), max(0.6, gap * 0.012))[..., None]
+        soft = np.maximum(soft, inner[..., None])
+        part = (part * (1 - soft) + colour * soft).astype(np.uint8)
+    out[y0:y1, x0:x1] = part
+    return out
+
+
+def lid_triangles(template: Template, fit: Fit) -> NDArray[np.bool_]:
+    """bool[t]: skin triangles that a blink spreads far beyond what the photograph shows of them."""
+    piece = template.pieces["skin"]
+    flat = fit.photographed[:, :2]
+
+    def areas(screen: NDArray[np.floating]) -> NDArray[np.float64]:
+        a, b, c = (screen[piece.tris[:, i]] for i in range(3))
+        return np.asarray((b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0]))
+
+    rest = areas(flat)
+    lid = np.zeros(len(piece.tris), bool)
+    for side in ("Left", "Right"):
+        delta = fit.targets["skin"].get(f"eyeBlink{side}")
+        if delta is None:
+            continue
+        shut = areas(fit.lens.project(fit.verts["skin"] + delta)[:, :2])
+        moved = np.abs(delta[piece.tris]).max((1, 2)) > 0.004
+        lid |= moved & (np.abs(shut) > 1.8 * np.maximum(np.abs(rest) * np.sign(rest * shut), 0)) & (np.abs(shut) > 0.2)
+    return lid
+
+
+def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face, side: int) -> NDArray[np.uint8]:
+    """uint8[side, side, 3] BGR in the template's UV layout.
+
+    Args:
+        image: the photograph uint8[h, w, 3] BGR.
+        side: pixels of a side.
+    """
+    piece = template.pieces["skin"]
+    clean = bare_skin(image, face, bool(fit.expression))
+    seen = cover(piece.uv * side, piece.tris, side, side)
+    at = (fit.photographed[:, :2] - fit.offset) / fit.scale
+    spot = seen.blend(at)
+    colour = cv2.remap(clean, spot[..., 0] - 0.5, spot[..., 1] - 0.5, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    known = (seen.ids >= 0).astype(np.float32)
+    lids = lid_triangles(template, fit)
+    hidden = np.zeros_like(known)
+    hidden[seen.ids >= 0] = lids[seen.ids[seen.ids >= 0]]
+    hidden = cv2.dilate(hidden, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5)))
+    # Lid skin takes the colour of the skin around it; the dark line of the lashes beside it must not spread into it.
+    grey = cv2.cvtColor(colour, cv2.COLOR_BGR2GRAY).astype(np.float32)
+    level = cv2.GaussianBlur(grey, (0, 0), side * 0.02)
+    source = known * (1 - hidden) * np.clip((grey / np.maximum(level, 1) - 0.75) / 0.15, 0, 1)
+    smooth = filled(colour.astype(np.float32), source)
+    soft = cv2.GaussianBlur(hidden, (0, 0), side * 0.002)[..., None]
+    out = colour * (1 - soft) + smooth * 0.97 * soft
+    out = filled(out.astype(np.float32), known)
+    return np.clip(out, 0, 255).astype(np.uint8)
