@@ -44,7 +44,7 @@ def furnish(party: Party, text: str) -> dict[str, str]:
         line = {"id": "l1", "text": text, "lang": "zh", "interruptible": True, "variants": []}
         segment = {"id": "s1", "kind": "opening", "title": text, "product_id": product.id, "lines": [line], "gap_s": 0}
         show = Show.objects.create(title=text, segments=[segment])
-        node, _ = Node.objects.get_or_create(id="nod_world", defaults={"name": "world"})
+        node, _ = Node.objects.get_or_create(id="nod_world", defaults={"name": "world", "hardware": {"motion_gateway": "ws://127.0.0.1:8770/dmcp"}})
         session = LiveSession.objects.create(
             show=show, channel=channel, state="live", epoch=1, node=node, requested_by=text, started_at=MOMENT, end_reason=text
         )

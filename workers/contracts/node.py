@@ -161,10 +161,11 @@ NodeMessage = Hello | Heartbeat | Renew | Metrics | Event | Usage | State | Call
 
 
 class Welcome(msgspec.Struct, frozen=True, tag_field="type", tag="welcome"):
-    """Answer to ``hello``: the lease times in force."""
+    """Answer to ``hello``: the lease times in force, and the public keys (JWK set) that motion tokens are checked with."""
 
     lease_ttl_s: float = LEASE_TTL_S
     renew_s: float = RENEW_S
+    motion_keys: dict[str, Any] = {}
 
 
 class Lease(msgspec.Struct, frozen=True, tag_field="type", tag="lease"):

@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from workers.node.agent import AgentOptions, NodeAgent
+from workers.node.motion_gateway import host_and_port
 from workers.node.supervisor import SupervisionOptions
 
 
@@ -57,17 +58,28 @@ def _options(argv: list[str] | None) -> AgentOptions:
         "--stop-sessions", action="store_true", help="on SIGTERM end the engines instead of leaving them running"
     )
     parser.add_argument("--exit-grace", type=float, default=9.0, metavar="SECONDS", help="with --stop-sessions (default: 9)")
+    parser.add_argument(
+        "--motion-listen", default="127.0.0.1:8770", metavar="HOST:PORT",
+        help="motion gateway (DMCP) for clients that watch or drive a host; '' = none (default: 127.0.0.1:8770)",
+    )  # fmt: skip
+    parser.add_argument("--motion-url", default="", metavar="WSS_URL", help="the gateway's address behind your proxy")
     arguments = parser.parse_args(argv)
     try:
         token = arguments.token_file.read_text().strip()
     except OSError as error:
         parser.error(f"token file {arguments.token_file}: {error.strerror}: `manage.py register_node` writes one")
+    try:
+        if arguments.motion_listen:
+            host_and_port(arguments.motion_listen)
+    except ValueError as error:
+        parser.error(str(error))
     command = os.environ.get("LUMIHOST_ENGINE_COMMAND")
     supervision = SupervisionOptions(engine_command=tuple(shlex.split(command))) if command else SupervisionOptions()
     return AgentOptions(
         url=arguments.url, node_id=arguments.node_id, token=token, root=arguments.root.resolve(),
         capacity_sessions=arguments.capacity, run_celery=not arguments.no_celery,
-        stop_sessions_on_exit=arguments.stop_sessions, exit_grace_s=arguments.exit_grace, supervision=supervision,
+        stop_sessions_on_exit=arguments.stop_sessions, exit_grace_s=arguments.exit_grace,
+        motion_listen=arguments.motion_listen, motion_url=arguments.motion_url, supervision=supervision,
     )  # fmt: skip
 
 

@@ -15,10 +15,12 @@ import structlog
 
 from workers.contracts import commands
 from workers.contracts import node as wire
+from workers.contracts.motion import GATEWAY_FACT
 from workers.node import capacity, journal
 from workers.node.celery_child import CeleryChild
 from workers.node.journal import RunDirectory, RunRecord
 from workers.node.lease import Lease
+from workers.node.motion_gateway import MotionGateway
 from workers.node.outgoing import Outgoing
 from workers.node.platform_client import PlatformClient, PlatformUnavailable, SpecRefused
 from workers.node.supervisor import SessionSupervisor, SupervisionOptions
@@ -48,6 +50,10 @@ class AgentOptions:
     stop_sessions_on_exit: bool = False
     exit_grace_s: float = 9.0
     """With ``stop_sessions_on_exit``: for engines to end, then for usage and recordings to go up."""
+    motion_listen: str = ""
+    """HOST:PORT of the motion gateway (DMCP); '' runs none."""
+    motion_url: str = ""
+    """The gateway's address as clients see it, when a proxy stands in front of it."""
     supervision: SupervisionOptions = field(default_factory=SupervisionOptions)
 
     @property
@@ -109,6 +115,7 @@ class NodeAgent:
         self.uplink = Uplink(options.url, options.token, self)
         self._client = PlatformClient(options.url, options.token)
         self._uploader = Uploader(self._client)
+        self.gateway = MotionGateway(options.motion_listen, options.root, options.motion_url) if options.motion_listen else None
 
     def leave(self) -> None:
         """Stop accepting and exit: engines go on for the next agent, unless ``stop_sessions_on_exit``."""
@@ -122,6 +129,8 @@ class NodeAgent:
         """
         self.options.sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._hardware = capacity.hardware(self.options.root)
+        if self.gateway is not None and (address := self.gateway.bind()):
+            self._hardware[GATEWAY_FACT] = address
         capacity.load(self.options.root)
         self._instance = journal.instance_of(self.options.root)
         server = await self._listen()
@@ -133,11 +142,15 @@ class NodeAgent:
                 services.append(group.create_task(self.uplink.run()))
                 services.append(group.create_task(self._uploader.run()))
                 services.append(group.create_task(self._keep_house()))
+                if self.gateway is not None:
+                    services.append(group.create_task(self.gateway.run()))
                 if self.options.run_celery:
                     child = CeleryChild(self.options.node_id, self.options.socket, self.options.root / "celery.log")
                     services.append(group.create_task(child.run()))
                 await self._leaving.wait()
                 server.close()
+                if self.gateway is not None:
+                    self.gateway.leave()
                 if self.options.stop_sessions_on_exit:
                     await self._stop_all()
                 for task in (*services, *(session.task for session in self._sessions.values()), *self._calls):
@@ -348,6 +361,8 @@ class NodeAgent:
     def received(self, message: wire.PlatformMessage) -> None:
         """Act on a message from the platform."""
         if isinstance(message, wire.Welcome):
+            if self.gateway is not None:
+                self.gateway.take_keys(message.motion_keys)
             return
         if isinstance(message, wire.Call):
             self._start_call(message)

@@ -48,6 +48,12 @@ class Import(UserRateThrottle):
     scope = "import"
 
 
+class MotionToken(UserRateThrottle):
+    """Motion tokens issued."""
+
+    scope = "motion_token"
+
+
 class Start(UserRateThrottle):
     """Starts of live sessions."""
 

@@ -26,6 +26,7 @@ from lumihost.cli.terminal import coloured, complain, say
 
 SETTINGS = "lumihost.config.settings.embedded"
 NODE_ID = "local"
+MOTION_PORT = 8770
 AGENT_STOP_S = 11.0
 LEFTOVERS_S = 20.0
 END_SESSIONS_S = 5.0
@@ -49,6 +50,14 @@ class Place:
         """For a browser on this machine."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def motion_listen(self) -> str:
+        """Where the node's motion gateway listens: LUMIHOST_MOTION_PORT, else 8770 or, if that is taken, any free port."""
+        port = os.environ.get("LUMIHOST_MOTION_PORT")
+        if port is None:
+            port = str(MOTION_PORT) if why_not_free(self.host, MOTION_PORT) is None else "0"
+        return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 
     @property
     def logs(self) -> Path:
@@ -220,7 +229,8 @@ def plans(place: Place, *, sessions: int) -> list[ChildPlan]:
         ChildPlan(
             "agent",
             (python, "-m", "workers.node", "--url", place.url, "--node-id", NODE_ID, "--capacity", str(sessions),
-             "--stop-sessions", "--token-file", str(place.var / "secrets" / "node_token"), "--root", str(place.var / "node")),
+             "--stop-sessions", "--token-file", str(place.var / "secrets" / "node_token"), "--root", str(place.var / "node"),
+             "--motion-listen", place.motion_listen),
             "magenta", node_is_online, stop_within_s=AGENT_STOP_S,
         ),
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from django.db import DatabaseError
 from lumihost.fleet.models import Node
 from lumihost.fleet.services import NodeTaken, token_hash
 from lumihost.live import selectors
+from lumihost.live.motion_tokens import public_keys
 from lumihost.realtime import broadcast, node_store
 from lumihost.realtime.flusher import flusher
 from lumihost.realtime.groups import node_group
@@ -153,7 +154,7 @@ class NodeConsumer(AsyncWebsocketConsumer):
             return
         await self._take_over()
         self._held_read_s = float("-inf")
-        await self._say(wire.Welcome())
+        await self._say(wire.Welcome(motion_keys=await asyncio.to_thread(public_keys)))
         for held in outcome.refused:
             await self._say(wire.Lease(held.session, held.epoch, ok=False, ttl_s=0))
         for held in outcome.adopted:

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from lumihost.api.v1.channels import ChannelViewSet, DestinationViewSet, SourceViewSet
+from lumihost.api.v1.motion import MotionTokenViewSet
 from lumihost.api.v1.session_calls import SessionCallViewSet, WhepViewSet
 from lumihost.api.v1.sessions import SessionViewSet
 from lumihost.api.v1.shows import ShowViewSet
@@ -37,6 +38,7 @@ urlpatterns = [
     path("sessions/<str:pk>/pause", SessionCallViewSet.as_view({"post": "pause"})),
     path("sessions/<str:pk>/resume", SessionCallViewSet.as_view({"post": "resume"})),
     path("sessions/<str:pk>/next", SessionCallViewSet.as_view({"post": "next_segment"})),
+    path("sessions/<str:pk>/motion-token", MotionTokenViewSet.as_view({"post": "issue"})),
     path("sessions/<str:pk>/whep", WhepViewSet.as_view({"post": "offer"})),
     path("sessions/<str:pk>/whep/<str:viewer_id>", WhepViewSet.as_view({"delete": "leave"})),
     path("usage", UsageViewSet.as_view({"get": "summary"})),

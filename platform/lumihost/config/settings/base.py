@@ -146,6 +146,7 @@ REST_FRAMEWORK = {
         "login_account": "20/hour",
         "import": "30/min",
         "start": "30/min",
+        "motion_token": "60/min",
     },
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "lumihost.api.problems.exception_handler",

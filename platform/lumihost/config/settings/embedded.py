@@ -14,6 +14,7 @@ INTERNAL_SECRET = read_or_create(SECRETS / "internal_secret")
 NODE_TOKEN_FILE = SECRETS / "node_token"
 NODE_TOKEN = read_or_create(NODE_TOKEN_FILE)
 MASTER_KEYS_FILE = SECRETS / "master_keys.json"
+MOTION_KEY_FILE = SECRETS / "motion_signing.jwk"
 
 DEBUG = env.flag("LUMIHOST_DEBUG", False)
 # An embedded installation is reached by whatever name its machine has; public deployments use production settings.

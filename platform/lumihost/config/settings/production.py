@@ -14,6 +14,8 @@ SECRET_KEY = env.text("LUMIHOST_SECRET_KEY")
 INTERNAL_SECRET = env.text("LUMIHOST_INTERNAL_SECRET")
 NODE_TOKEN = env.text("LUMIHOST_NODE_TOKEN")
 MASTER_KEYS_FILE = Path(env.text("LUMIHOST_MASTER_KEYS_FILE"))
+# Signs motion tokens; every web process needs the same one. Made beside the master keys if it is not there.
+MOTION_KEY_FILE = env.path("LUMIHOST_MOTION_KEY_FILE", MASTER_KEYS_FILE.with_name("motion_signing.jwk"))
 ALLOWED_HOSTS = env.words("LUMIHOST_ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = env.words("LUMIHOST_TRUSTED_ORIGINS")
 

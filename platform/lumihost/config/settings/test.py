@@ -20,6 +20,7 @@ SECRET_KEY = "test-key-of-no-installation-0123456789abcdef0123456789"
 INTERNAL_SECRET = "test-internal-secret"
 NODE_TOKEN = "test-node-token"
 MASTER_KEYS_FILE = VAR / "secrets" / "master_keys.json"
+MOTION_KEY_FILE = VAR / "secrets" / "motion_signing.jwk"
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 DATABASES = {
     "default": {
