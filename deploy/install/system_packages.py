@@ -10,6 +10,8 @@ import sys
 WANTED = {
     "chromium": ("chromium", "end-to-end tests in the browser"),
     "/usr/sbin/nginx": ("nginx", "RTMP push against a real server"),
+    "/usr/lib/x86_64-linux-gnu/libEGL.so.1": ("libegl1", "the GPU renderer against Mesa"),
+    "/usr/lib/x86_64-linux-gnu/dri/swrast_dri.so": ("libgl1-mesa-dri", "the GPU renderer against Mesa"),
     "/usr/lib/nginx/modules/ngx_rtmp_module.so": ("libnginx-mod-rtmp", "RTMP push against a real server"),
 }
 

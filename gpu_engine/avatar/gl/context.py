@@ -39,9 +39,9 @@ def open_context(device_index: int | None = None) -> tuple[moderngl.Context, GlD
         import moderngl
     except ImportError:
         raise AvatarError("the GPU renderer needs moderngl: pip install 'lumihost[gpu]'") from None
-    options: dict[str, Any] = {} if device_index is None else {"device_index": device_index}
+    options: dict[str, Any] = {"backend": "egl"} if device_index is None else {"backend": "egl", "device_index": device_index}
     try:
-        context = moderngl.create_context(standalone=True, backend="egl", require=REQUIRED, **options)
+        context = moderngl.create_context(standalone=True, require=REQUIRED, **options)
     except Exception as error:  # noqa: BLE001 - the loader answers a missing library with whatever ctypes raises
         raise AvatarError(
             f"no OpenGL 4.3 context on EGL (device {device_index if device_index is not None else 'default'}): {error}; "
