@@ -79,6 +79,8 @@ class Answering:
                 self._finish_question(question, "dropped", "blocked by the gate", "")
                 return
         product = studio.knowledge.product(plan.product_ids[0]) if len(plan.product_ids) == 1 else None
+        card = product_card(product, plan.lang, now) if product else None
+        stressed = studio.stressed(plan.product_ids, plan.lang)
         turn_id = self._floor.new_id("t")
         utterance = Utterance(
             clip_id=self._floor.new_id("a"),
@@ -88,9 +90,10 @@ class Answering:
             text=text,
             lang=plan.lang,
             facts=facts,
-            card=product_card(product, plan.lang, now) if product else None,
+            card=card,
             emotion=plan.emotion,
-            stressed=studio.stressed(plan.product_ids, plan.lang),
+            stressed=stressed,
+            gesture=studio.hands.answer(plan.intent, text, plan.lang, card=card, named=stressed),
         )
         turn = Turn(
             turn_id, "answer", text, ClipProgress(utterance), question, plan, facts,

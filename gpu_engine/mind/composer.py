@@ -21,6 +21,7 @@ from gpu_engine.session.timeline import (
     ClipSeal,
     Emotion,
     Fact,
+    Gesture,
     MindMessage,
 )
 from gpu_engine.speech.engine import SpeechError
@@ -30,6 +31,14 @@ Send = Callable[[MindMessage], None]
 NEUTRAL = Emotion()
 _SAMPLES_PER_MS = SAMPLE_RATE_HZ // 1000
 _NUMBER = re.compile(r"[¥$€£]?\d[\d,.]*")
+_STRONG = re.compile(
+    r"特别|非常|真的|超级|只要|直接|一定|完全|全部|免费|包邮|放心|绝对|而且|但是|千万|马上|赶紧|"
+    r"\b(?:really|very|only|just|free|every|all|never|so|love|always|especially|right now|but|today)\b",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"[\w'’]+(?=\W*$)")
+_NUCLEUS_FROM_CHARS: dict[Lang, int] = {"zh": 6, "en": 18}
+"""Clauses this long have a main accent even when no word of theirs is special."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class Utterance:
     cursor: tuple[int, int, int, int] | None = None
     gap_after_ms: int = 0
     stressed: tuple[str, ...] = ()
+    gesture: tuple[Gesture, ...] = ()
 
 
 @dataclass(slots=True)
@@ -130,6 +140,7 @@ class Composer:
                 emotion=said.emotion,
                 cursor=said.cursor,
                 gap_after_ms=said.gap_after_ms,
+                gesture=said.gesture,
             )
         )
 
@@ -161,10 +172,19 @@ class Composer:
 
 
 def _emphasis(clip: ClipProgress, start_ms: float, end_ms: float) -> tuple[int, ...]:
-    """Where numbers and product names of the clause just finished are spoken, by their place in the written text."""
+    """Where the stressed words of the clause just finished are spoken, by their place in the written text: numbers, product
+    names and words of degree; in a longer clause without any the last word, where speech puts its main accent."""
     clause = clip.clauses[-1] if clip.clauses else ""
     if not clause:
         return ()
     places = {m.start() for m in _NUMBER.finditer(clause)}
     places |= {clause.find(name) for name in clip.utterance.stressed if name and name in clause}
+    places |= {m.start() for m in _STRONG.finditer(clause)}
+    if not places and len(clause) >= _NUCLEUS_FROM_CHARS[clip.utterance.lang]:
+        places = {_nucleus(clause, clip.utterance.lang)}
     return tuple(int(start_ms + (end_ms - start_ms) * place / len(clause)) for place in sorted(places))
+
+
+def _nucleus(clause: str, lang: Lang) -> int:
+    last = _LAST_WORD.search(clause) if lang == "en" else None
+    return last.start() if last else int(0.7 * len(clause))

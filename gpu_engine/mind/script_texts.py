@@ -58,6 +58,9 @@ class ScriptTexts:
         said = self._lines.say(sentence, studio.knowledge, studio.gate, studio.now(), studio.report_gate)
         if said is None:
             return None
+        card = self._shelf.card_for(sentence.segment)
+        stressed = studio.stressed((sentence.segment.product_id or "",), sentence.lang)
+        begins = sentence.cursor.line_index == 0 and sentence.cursor.sentence_index == 0
         return Utterance(
             clip_id=self._floor.new_id("s"),
             turn_id="",
@@ -66,12 +69,15 @@ class ScriptTexts:
             text=said.text,
             lang=sentence.lang,
             facts=said.facts,
-            card=self._shelf.card_for(sentence.segment),
+            card=card,
             emotion=said.emotion,
             interruptible=sentence.interruptible,
             cursor=cursor_tuple(sentence.cursor),
             gap_after_ms=sentence.gap_after_ms,
-            stressed=studio.stressed((sentence.segment.product_id or "",), sentence.lang),
+            stressed=stressed,
+            gesture=studio.hands.script(
+                sentence.segment.kind, said.text, sentence.lang, begins=begins, card=card, named=stressed
+            ),
         )
 
     def bridge(self, lang: Lang) -> Utterance | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from gpu_engine.chat.inbox import Inbox
 from gpu_engine.mind.answers import Answerer
 from gpu_engine.mind.facts import short_title
 from gpu_engine.mind.gate import Gate, Verdict
+from gpu_engine.mind.gestures import GestureCues
 from gpu_engine.session.spec import Knowledge, Lang, SessionSpec
 from gpu_engine.session.timeline import MindMessage
 
@@ -34,6 +35,7 @@ class Studio:
     send: Callable[[MindMessage], None]
     emit: Emit
     now: Callable[[], datetime]
+    hands: GestureCues = field(default_factory=GestureCues)
 
     @property
     def virtual(self) -> bool:

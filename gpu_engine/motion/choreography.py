@@ -29,7 +29,8 @@ LONGEST_PHRASE_S = 6.0
 OPEN_CHANCE, STROKE_CHANCE = 0.62, 0.75
 NEXT_STROKE_S = 0.42
 """Shortest time between two strokes of one phrase."""
-POINT_AGAIN_S = 12.0
+AGAIN_S: dict[str, float] = {"point": 12.0, "greet": 20.0, "thank": 8.0, "count": 5.0}
+"""A hand is not asked twice within this time for the same."""
 SNAP_S = 0.7
 """A pointing or counting hand lands on a stressed word this near to its cue."""
 
@@ -95,7 +96,7 @@ class Choreographer:
         kind, at = str(cue.kind), cue.at_ms / 1000.0
         if not now - 0.3 <= at + _LEAD_S.get(kind, 0.0) or at - PREPARE_S > now + DECIDE_S:
             return
-        if at <= self._cue_s.get(kind, float("-inf")) + (POINT_AGAIN_S if kind == GestureKind.POINT else 1.0):
+        if at <= self._cue_s.get(kind, float("-inf")) + AGAIN_S[kind]:
             return
         held = max((PRIORITY[p.kind] for p in self._phrases if p.release_s > now), default=-1)
         if held > PRIORITY[kind]:

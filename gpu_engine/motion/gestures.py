@@ -34,12 +34,12 @@ def _hold(*degrees: float) -> Posture:
 
 SHAPES: dict[str, Posture] = {
     #            shoulder flex, abduct, turn; elbow; supinate; wrist flex, radial
-    "offer": _hold(16, 0, 2, 106, 80, -14, 8),
+    "offer": _hold(16, 0, 2, 106, 74, -14, 8),
     "edge": _hold(20, 2, 9, 102, 19, -10, -6),
     "pinch": _hold(24, 2, 10, 105, -45, 10, -8),
     "raise": _hold(28, 8, -8, 108, -33, -12, 3),
-    "sweep": _hold(20, 3, -6, 106, 76, -15, 8),
-    "point": _hold(40, 5, -30, 102, 26, -26, -8),
+    "sweep": _hold(20, 3, -4, 106, 72, -15, 8),
+    "point": _hold(40, 6, -25, 102, 26, -24, -8),
     "wave": _hold(36, 18, -18, 108, -44, -10, 0),
     "heart": _hold(34, 22, 36, 107, 72, 8, -6),
     "count": _hold(25, 3, 2, 108, -30, -12, 5),
@@ -51,7 +51,7 @@ _FLICKS: dict[str, Posture] = {
     "edge": posture(shoulder_flex=-4, wrist_radial=-10, shoulder_turn=-3),
     "pinch": posture(shoulder_flex=-4, wrist_flex=14, wrist_radial=-5),
     "raise": posture(shoulder_flex=5, wrist_flex=12, elbow_flex=-4),
-    "sweep": posture(shoulder_turn=-18, shoulder_abduct=4, wrist_flex=-8),
+    "sweep": posture(shoulder_turn=-16, shoulder_abduct=4, wrist_flex=-8),
     "point": posture(shoulder_flex=3, shoulder_turn=-4, wrist_flex=-6),
     "count": posture(shoulder_flex=4, wrist_flex=14, elbow_flex=-4),
 }
@@ -203,8 +203,13 @@ def _moving(phrase: Phrase, hand: int, t_s: float, seed: int, energy: float) -> 
             # Between strokes the held hand moves on a little.
             step = minimum_jerk((since + 0.5) / 0.45)
             for k, (name, spread) in enumerate((("shoulder_turn", 5.0), ("shoulder_flex", 3.0), ("elbow_flex", 4.0))):
-                out[_ANGLE_AT[name]] += spread * step * (2.0 * hash01(seed, _GESTURE + 30 + k, phrase.key + n) - 1.0)
+                moved = _place(seed, k, phrase.key, n) - _place(seed, k, phrase.key, n - 1)
+                out[_ANGLE_AT[name]] += spread * step * moved
     return out
+
+
+def _place(seed: int, axis: int, key: int, stroke: int) -> float:
+    return 0.0 if stroke == 0 else 2.0 * hash01(seed, _GESTURE + 30 + axis, key + stroke) - 1.0
 
 
 def _waving(phrase: Phrase, t_s: float) -> Posture:
