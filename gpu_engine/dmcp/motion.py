@@ -42,8 +42,9 @@ RANGE_TOLERANCE = 1e-4
 """Float noise of a sender; what is inside it is clamped to [0, 1]."""
 MAX_SEQUENCE = 2**32 - 1
 _MAX_TS_MS = 2**53
-_WIRE_FLAGS = ~MotionFlag.RELEASE & 0x7F
+_WIRE_FLAGS = 0x7F & ~int(MotionFlag.RELEASE)
 _HEAD_JOINTS = (JOINT_INDEX["neck"], JOINT_INDEX["head"])
+_WHOLE = MotionFlag.FACE | MotionFlag.POSE
 _WEIGHT_SET = frozenset(WEIGHTS)
 _LIVE_LINK_ANGLES = frozenset(
     f"{part}{angle}" for part in ("Head", "LeftEye", "RightEye") for angle in ("Yaw", "Pitch", "Roll")
@@ -92,7 +93,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_json(sid: str, motion: Motion) -> bytes:
-    """The text form: weights to 4, components to 5 decimals; all 32 weights and 21 joints are always there."""
+    """The text form: weights to 4, components to 5 decimals; all 32 weights and 21 joints are always there.
+
+    Raises:
+        ValueError: the frame is not whole (FACE and POSE); the binary form can say so, this one cannot.
+    """
+    if motion.flags & _WHOLE != _WHOLE:
+        raise ValueError(f"a JSON frame has face and pose, this one {motion.flags!r}: send it in binary")
     face = dict(zip(WEIGHTS, np.round(motion.weights.astype(np.float64), 4).tolist(), strict=True))
     frame: dict[str, Any] = {"ts": motion.ts_ms, "sid": sid}
     if motion.sequence is not None:
@@ -201,7 +208,9 @@ def _pose(rows: list[list[float]]) -> NDArray[np.float32]:
     for name, row in zip(JOINTS, rows, strict=True):
         if len(row) != 4:
             raise DmcpError(Code.JOINT_SHAPE, f"joint '{name}' has {len(row)} components: send x, y, z, w")
-    return checked_joints(np.array(rows, dtype=np.float32))
+    with np.errstate(over="ignore"):
+        joints = np.array(rows, dtype=np.float32)
+    return checked_joints(joints)
 
 
 def _head(row: list[float]) -> NDArray[np.float32]:
