@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 _PREFERRED = ("CUDAExecutionProvider", "CPUExecutionProvider")
+_OPTIONS: dict[str, dict[str, str]] = {
+    "TensorrtExecutionProvider": {"trt_fp16_enable": "1", "trt_max_workspace_size": str(4 << 30)},
+}
 
 
 class InferenceError(RuntimeError):
     """The network cannot be opened; the message names what is missing and the way out."""
 
 
-def open_session(model: Path | bytes, *, threads: int = 1, cpu_only: bool = False) -> Any:
+def open_session(
+    model: Path | bytes, *, threads: int = 1, cpu_only: bool = False, providers: Sequence[str] | None = None
+) -> Any:
     """An ``onnxruntime.InferenceSession`` for a file or a serialised model.
 
     Spinning threads would fight the renderer for the cores, so none spin. With ``cpu_only`` a GPU is not used even where
-    there is one (networks whose 8-bit operators exist on the CPU alone).
+    there is one (networks whose 8-bit operators exist on the CPU alone). ``providers`` names execution providers in order of
+    preference; those that this onnxruntime lacks are left out, and the CPU always stands behind them.
 
     Raises:
         InferenceError: onnxruntime is not installed, or refuses the model.
@@ -32,10 +39,11 @@ def open_session(model: Path | bytes, *, threads: int = 1, cpu_only: bool = Fals
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.log_severity_level = 3
     available = onnxruntime.get_available_providers()
-    providers = [p for p in _PREFERRED if p in available and not (cpu_only and p != "CPUExecutionProvider")]
+    wanted = _PREFERRED if providers is None else (*providers, "CPUExecutionProvider")
+    chosen = [p for p in dict.fromkeys(wanted) if p in available and not (cpu_only and p != "CPUExecutionProvider")]
     source = str(model) if isinstance(model, Path) else model
     try:
-        return onnxruntime.InferenceSession(source, options, providers=providers)
+        return onnxruntime.InferenceSession(source, options, providers=[(p, _OPTIONS.get(p, {})) for p in chosen])
     except Exception as error:
         name = model if isinstance(model, Path) else "a model in memory"
         raise InferenceError(f"onnxruntime refuses {name}: {error}") from error

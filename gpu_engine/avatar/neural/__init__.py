@@ -1,0 +1,1 @@
+"""Lip-sync networks on a recorded loop of a person: manifest, loop, audio features, inference, paste-back."""

@@ -1,0 +1,1 @@
+"""Recipes that train the small networks this engine ships; they need the ``[train]`` extra."""
