@@ -64,13 +64,13 @@ def _window(image: NDArray[np.uint8], x0: float, y0: float, side: float) -> list
     height, width = image.shape[:2]
     left, top = max(0, int(x0)), max(0, int(y0))
     right, bottom = min(width, int(x0 + side)), min(height, int(y0 + side))
-    part = image[top:bottom, left:right]
-    size = (max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale)))
-    small = cv2.resize(part, size, interpolation=how)
-    ox, oy = round((left - x0) * scale), round((top - y0) * scale)
+    if right - left < 8 or bottom - top < 8:
+        return []
+    ox, oy = min(SIDE - 1, round((left - x0) * scale)), min(SIDE - 1, round((top - y0) * scale))
+    size = (min(SIDE - ox, max(1, round((right - left) * scale))), min(SIDE - oy, max(1, round((bottom - top) * scale))))
+    small = cv2.resize(image[top:bottom, left:right], size, interpolation=how)
     canvas = np.zeros((SIDE, SIDE, 3), np.float32)
-    placed = small[: SIDE - oy, : SIDE - ox, ::-1]
-    canvas[oy : oy + placed.shape[0], ox : ox + placed.shape[1]] = placed.astype(np.float32) / 127.5 - 1
+    canvas[oy : oy + size[1], ox : ox + size[0]] = small[..., ::-1].astype(np.float32) / 127.5 - 1
     boxes, scores = network("face_detector").run(("boxes", "scores"), {"image": canvas[None]})
     score = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
     found = []
@@ -109,8 +109,8 @@ def detect_faces(image: NDArray[np.uint8]) -> list[Detection]:
         if side < 96:
             break
         nx, ny = (max(1, int(np.ceil((length - side) / (side * 0.5))) + 1) for length in (width, height))
-        for x in np.linspace(0, width - side, nx) if nx > 1 else [(width - side) / 2]:
-            for y in np.linspace(0, height - side, ny) if ny > 1 else [(height - side) / 2]:
+        for x in np.linspace(0, width - side, nx) if width > side else [(width - side) / 2]:
+            for y in np.linspace(0, height - side, ny) if height > side else [(height - side) / 2]:
                 found += _window(image, float(x), float(y), side)
     kept: list[Detection] = []
     for one in sorted(found, key=lambda d: -d.score):

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar.landmarks.face import Face
-from gpu_engine.avatar.onboarding.eyes import REACH, EyeLook, eye_look
+from gpu_engine.avatar.onboarding.eyes import REACH, EyeLook, eye_looks
 from gpu_engine.avatar.onboarding.eyes import SIDE as EYE_SIDE
 from gpu_engine.avatar.onboarding.fit import MOUTH_PIECES, Fit, fit_head
 from gpu_engine.avatar.onboarding.matte import own_colours, person_matte
-from gpu_engine.avatar.onboarding.plates import Canvas, face_triangles, joint_shares, mesh_cover, packed, person_plate, to_canvas
+from gpu_engine.avatar.onboarding.plates import Canvas, bind_border, face_triangles, joint_shares, mesh_cover, packed, person_plate, to_canvas
 from gpu_engine.avatar.onboarding.posed import draw
 from gpu_engine.avatar.onboarding.template import Piece, Template
 from gpu_engine.avatar.onboarding.texture import skin_texture
@@ -96,14 +96,16 @@ def _framings(template: Template, fit: Fit, canvas: Canvas, canvas_w: int) -> di
     return made
 
 
-def _skin(template: Template, fit: Fit, canvas: Canvas) -> PieceSource:
+def _skin(template: Template, fit: Fit, canvas: Canvas) -> tuple[PieceSource, F64]:
+    """The skin piece and, per vertex, how near it is to the mesh's border (0 to 1)."""
     piece = template.pieces["skin"]
-    keep = face_triangles(fit, piece.tris, canvas)
+    keep, edge = face_triangles(fit, piece.tris, canvas)
     used, tris = np.unique(piece.tris[keep], return_inverse=True)
-    verts = fit.verts["skin"][used]
+    verts, edge = fit.verts["skin"][used], edge[used]
     joints, weights = packed(joint_shares(fit, fit.lens.project(verts)[:, :2]))
-    targets = {name: delta[used] for name, delta in fit.targets["skin"].items() if np.abs(delta[used]).max() > 1e-4}
-    return PieceSource("skin", "mesh", "skin", verts, tris.reshape(-1, 3), piece.uv[used], joints, weights, None, targets)
+    still = (1 - edge**2)[:, None]
+    targets = {name: delta[used] * still for name, delta in fit.targets["skin"].items() if np.abs(delta[used]).max() > 1e-4}
+    return PieceSource("skin", "mesh", "skin", verts, tris.reshape(-1, 3), piece.uv[used], joints, weights, None, targets), edge
 
 
 def build(
@@ -131,11 +133,12 @@ def build(
     skin_px = SKIN_SIDES[1] if face.eye_distance > 110 else SKIN_SIDES[0]
     texture = skin_texture(template, fit, image, face, skin_px)
     on_stage("eyes")
-    looks = {side: eye_look(template, fit, image, face, side) for side in ("l", "r")}
+    looks = eye_looks(template, fit, image, face)
     atlas, share_x, share_y = _atlas(template, looks)
     on_stage("layers")
     tone = _tone(template, image, face)
-    head = [_skin(template, fit, canvas)]
+    skin, edge = _skin(template, fit, canvas)
+    head = [skin]
     rigid = np.array([JOINT_NUMBER["head"], 0, 0, 0])
     for key, piece in template.pieces.items():
         if key == "skin" or piece.layer != "mesh":
@@ -155,6 +158,7 @@ def build(
             )  # fmt: skip
         )
     plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas))
+    skin.verts = bind_border(fit, skin.verts, edge, plate, canvas)
     middle = float(fit.points[list(range(468)), 0].mean() + canvas.shift[0])
     canvas_w = min(4096, max(16, round(2 * middle)))
     canvas_h = min(4096, max(16, canvas.alpha.shape[0]))

@@ -91,12 +91,27 @@ def template_eye(template: Template, side: str) -> tuple[NDArray[np.uint8], floa
     return image, float(start + np.argmax(np.diff(cv2.blur(grey[None], (5, 1))[0])[start : int(0.7 * REACH)])) / REACH
 
 
-def eye_look(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> EyeLook:
-    """Read one eye (``l`` or ``r``, the person's) from the photograph.
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """One photographed eyeball in texture layout: what is seen where, and what was concluded from it."""
 
-    Where the photograph shows the iris with fewer than ten pixels across its radius, the template's iris in the photograph's
-    colours takes over by degrees: a magnified blur looks ill.
-    """
+    aim: F64
+    gaze_deg: float
+    colour: F32
+    open: NDArray[np.bool_]
+    iris_r: float
+    iris_px: float
+    white: F32
+    ring: F32
+
+
+_Y, _X = np.mgrid[0:SIDE, 0:SIDE]
+_DX, _DY = (_X + 0.5 - SIDE / 2) / REACH, -(_Y + 0.5 - SIDE / 2) / REACH
+_R, _BIN = _radial(_DX, _DY)
+_INSIDE = _R < 0.97
+
+
+def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sample:
     iris = face.irises[1 if side == "l" else 0]
     outline = face.points[list(EYE_LEFT if side == "l" else EYE_RIGHT), :2]
     centre, radius = fit.eyes[side]
@@ -109,12 +124,7 @@ def eye_look(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face,
     if (length := float(np.linalg.norm(flat))) > limit:
         flat *= limit / length
     aim = _aim(np.array([*flat, np.sqrt(1 - float(flat @ flat))]))
-
-    y, x = np.mgrid[0:SIDE, 0:SIDE]
-    dx, dy = (x + 0.5 - SIDE / 2) / REACH, -(y + 0.5 - SIDE / 2) / REACH
-    r, r_bin = _radial(dx, dy)
-    inside = r < 0.97
-    ray = np.stack([dx, dy, np.sqrt(np.maximum(1 - r**2, 0))], -1) @ aim.T
+    ray = np.stack([_DX, _DY, np.sqrt(np.maximum(1 - _R**2, 0))], -1) @ aim.T
     spot_x = (middle[0] + ray[..., 0] * ball_px).astype(np.float32)
     spot_y = (middle[1] - ray[..., 1] * ball_px).astype(np.float32)
     colour = cv2.remap(image, spot_x - 0.5, spot_y - 0.5, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE).astype(np.float32)
@@ -123,47 +133,61 @@ def eye_look(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face,
     local = (outline - outline.mean(0)) * zoom
     half = int(np.abs(local).max()) + 8
     mask = polygon((2 * half, 2 * half), local + half)
-    height = float(np.linalg.norm(outline[3] - outline[13])) * zoom
-    rim = max(1, int(0.10 * height))
+    rim = max(1, int(0.10 * float(np.linalg.norm(outline[3] - outline[13])) * zoom))
     mask = cv2.erode(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * rim + 1, 2 * rim + 1)))
     shown = cv2.remap(
         mask, ((spot_x - outline[:, 0].mean()) * zoom + half).astype(np.float32),
         ((spot_y - outline[:, 1].mean()) * zoom + half).astype(np.float32), cv2.INTER_LINEAR,
     )  # fmt: skip
-    open_ = (shown > 127) & inside
+    seen = (shown > 127) & _INSIDE
     iris_r = float(np.clip(iris.radius / ball_px, *IRIS_LIMITS))
     grey = colour.mean(2)
-    in_iris, in_white = r < iris_r, (r > iris_r * 1.12) & inside
-    # White: mostly one flat colour, since the renderers shade it under the lids themselves.
-    pool = open_ & in_white
+    pool = seen & (iris_r * 1.12 < _R)
+    white = np.array([186, 190, 200], np.float32)
     if pool.sum() > 30:
-        bright = pool & (grey >= np.percentile(grey[pool], 45)) & (grey <= np.percentile(grey[pool], 97))
-        white = np.median(colour[bright], 0)
-    else:
-        white = np.array([186, 190, 200], np.float32)
-    flat_white = np.ones_like(colour) * white
-    own = filled(np.where(pool[..., None], colour, flat_white), np.maximum(pool, ~inside).astype(np.float32))
-    sclera = 0.65 * flat_white + 0.35 * own
-    # Iris: the ring's own colour by radius; detail where the lids leave it free and no light is mirrored.
-    ring = _profile(colour, r_bin, open_ & (r < iris_r * 1.1), int(REACH * 1.5) + 1)
-    base = ring[r_bin]
-    mirrored = cv2.dilate((grey > base.mean(2) + 28).astype(np.uint8), np.ones((5, 5))) > 0
-    detail = cv2.GaussianBlur((open_ & ~mirrored & (r < iris_r)).astype(np.float32), (0, 0), 3)[..., None]
-    disc = base * (1 - detail) + colour * detail
-    edge = np.clip((r - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
-    photo = disc * (1 - edge) + sclera * edge
-    # The template's eye in these colours.
-    model, model_r = template_eye(template, side)
-    stretch = np.where(r < iris_r, r * model_r / iris_r, model_r + (r - iris_r) * (1 - model_r) / (1 - iris_r)) / np.maximum(r, 1e-6)
-    drawn = cv2.remap(
-        model, (SIDE / 2 - 0.5 + dx * stretch * REACH).astype(np.float32), (SIDE / 2 - 0.5 - dy * stretch * REACH).astype(np.float32),
-        cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE,
-    ).astype(np.float32)  # fmt: skip
-    body = (r > 0.45 * iris_r) & (r < 0.85 * iris_r)
-    tone = np.median(base[body], 0) / np.maximum(np.median(drawn[body], 0), 8)
-    white_tone = white / np.maximum(np.median(drawn[in_white], 0), 8)
-    gain = tone * (1 - edge) + white_tone * edge
-    drawn = drawn * np.clip(gain, 0.2, 3.0)
-    share = float(np.clip((10 - iris.radius) / 5, 0, 1))
-    out = photo * (1 - share) + drawn * share
-    return EyeLook(aim, np.clip(out, 0, 255).astype(np.uint8), gaze)
+        low, high = np.percentile(grey[pool], (45, 97))
+        white = np.median(colour[pool & (grey >= low) & (grey <= high)], 0)
+    ring = _profile(colour, _BIN, seen & (iris_r * 1.1 > _R), int(REACH * 1.5) + 1)
+    return _Sample(aim, gaze, colour, seen, iris_r, iris.radius, white, ring)
+
+
+def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face) -> dict[str, EyeLook]:
+    """Read both eyes (``l`` and ``r``, the person's) from the photograph.
+
+    Both irises share size and colours, as nearly everybody's do: a mirrored lamp or a shadow in one eye does no harm then.
+    Where the photograph shows the iris with fewer than ten pixels across its radius, the template's iris in the photograph's
+    colours takes over by degrees: a magnified blur looks ill.
+    """
+    samples = {side: _sample(fit, image, face, side) for side in ("l", "r")}
+    iris_r = float(np.mean([s.iris_r for s in samples.values()]))
+    base = np.mean([s.ring for s in samples.values()], 0)[_BIN]
+    white = np.mean([s.white for s in samples.values()], 0)
+    white = white * min(1.12, 228 / float(white.max()))
+    edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
+    body = (_R > 0.45 * iris_r) & (_R < 0.85 * iris_r)
+    looks = {}
+    for side, s in samples.items():
+        # White: mostly one flat colour, since the renderers shade it under the lids themselves.
+        pool = s.open & (iris_r * 1.12 < _R)
+        flat_white = np.ones_like(s.colour) * white
+        own = filled(np.where(pool[..., None], s.colour, flat_white).astype(np.float32), np.maximum(pool, ~_INSIDE).astype(np.float32))
+        sclera = 0.7 * flat_white + 0.3 * np.minimum(own, flat_white)
+        # Iris: the shared ring by radius; detail where the lids leave it free and no light is mirrored.
+        mirrored = cv2.dilate((np.abs(s.colour.mean(2) - base.mean(2)) > 26).astype(np.uint8), np.ones((5, 5))) > 0
+        detail = cv2.GaussianBlur((s.open & ~mirrored & (iris_r > _R)).astype(np.float32), (0, 0), 3)[..., None]
+        photo = (base * (1 - detail) + s.colour * detail) * (1 - edge) + sclera * edge
+        # The template's eye in these colours.
+        model, model_r = template_eye(template, side)
+        outer = model_r + (_R - iris_r) * (1 - model_r) / (1 - iris_r)
+        stretch = np.where(iris_r > _R, _R * model_r / iris_r, outer) / np.maximum(_R, 1e-6)
+        drawn = cv2.remap(
+            model, (SIDE / 2 - 0.5 + _DX * stretch * REACH).astype(np.float32), (SIDE / 2 - 0.5 - _DY * stretch * REACH).astype(np.float32),
+            cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE,
+        ).astype(np.float32)  # fmt: skip
+        tone = np.median(base[body], 0) / np.maximum(np.median(drawn[body], 0), 8)
+        white_tone = white / np.maximum(np.median(drawn[_INSIDE & (iris_r * 1.12 < _R)], 0), 8)
+        drawn = drawn * np.clip(tone * (1 - edge) + white_tone * edge, 0.2, 3.0)
+        share = float(np.clip((10 - s.iris_px) / 5, 0, 1))
+        out = photo * (1 - share) + drawn * share
+        looks[side] = EyeLook(s.aim, np.clip(out, 0, 255).astype(np.uint8), s.gaze_deg)
+    return looks

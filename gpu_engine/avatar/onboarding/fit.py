@@ -29,6 +29,9 @@ GAPS = ((13, 14), (82, 87), (312, 317), (81, 178), (311, 402), (80, 88), (310, 3
 OPEN_GAP = 0.045
 """Lips further apart than this share of the eye distance are open; the pack's rest pose closes them."""
 DEPTH_TRUST = 0.6
+TEETH_BACK_DM = 0.015
+SMILE_GAIN, SMILE_GAIN_SMILING = 0.85, 0.6
+"""How much of the template's smile is added to a resting face, and to one that smiles already."""
 MOUTH_PIECES = ("teeth_upper", "teeth_lower", "tongue", "throat")
 
 
@@ -236,6 +239,9 @@ def fit_head(template: Template, face: Face) -> Fit:
     reach = turn @ np.array([0.2, 0, 0])
     mouth_scale = float(np.clip(bend.scale_at(hinge - reach, hinge + reach), 0.7, 1.4))
     new_hinge = bend(hinge[None])[0]
+    # A row of teeth is stiff: it lies as far back as the most hidden of its parts, or its ends would pierce the lips.
+    row = bend.lens.project(hinge + np.array([[-0.2, 0, 0], [0, 0, 0], [0.2, 0, 0]]) @ turn.T)
+    new_hinge[2] = hinge[2] + float(bend.depth(row[:, :2]).min()) - TEETH_BACK_DM
 
     def bent(name: str, verts: F64) -> F64:
         if name in MOUTH_PIECES:
@@ -259,7 +265,8 @@ def fit_head(template: Template, face: Face) -> Fit:
         for target, delta in piece.targets.items():
             moved = np.nonzero(np.abs(delta).max(1) > 1e-4)[0]
             out = np.zeros_like(before)
-            out[moved] = bent(name, before[moved] + delta[moved] @ turn.T) - verts[name][moved]
+            gain = (SMILE_GAIN_SMILING if expression else SMILE_GAIN) if target.startswith("mouthSmile") else 1.0
+            out[moved] = bent(name, before[moved] + gain * delta[moved] @ turn.T) - verts[name][moved]
             targets[name][target] = out
     joints = template.joints.astype(np.float64)
     head = JOINT_NUMBER["head"]

@@ -21,7 +21,7 @@ from gpu_engine.avatar.writer import PlateSource
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
-CELL = 20
+CELL = 12
 MAX_NODES = 8000
 HEAD_DEPTH_DM, BODY_DEPTH_DM = 0.15, 0.35
 """Where hair and shoulders lie before and behind the head joint."""
@@ -83,8 +83,12 @@ def packed(shares: F64) -> tuple[NDArray[np.int64], F64]:
     return np.tile([*numbers, 0], (len(shares), 1)), np.concatenate([shares, np.zeros((len(shares), 1))], 1)
 
 
-def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> NDArray[np.bool_]:
-    """bool[t]: skin triangles the mesh keeps: the face, a margin around it, and the throat down to where nothing moves."""
+def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> tuple[NDArray[np.bool_], F64]:
+    """What of the skin the mesh keeps: the face, a margin around it, and the throat down to where nothing moves.
+
+    Returns:
+        bool[t], triangles kept; float64[n], per vertex 0 within the face rising to 1 at the border.
+    """
     verts = fit.verts["skin"]
     at = fit.lens.project(verts)
     height, width = canvas.alpha.shape
@@ -104,7 +108,27 @@ def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> NDArray
     normal = np.cross(verts[tris[:, 1]] - verts[tris[:, 0]], verts[tris[:, 2]] - verts[tris[:, 0]])
     length = np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
     inner = distance[tris].max(1) <= 0
-    return np.asarray(fine[tris].all(1) & (inner | (normal[:, 2] / length > 0.05)))
+    keep = np.asarray(fine[tris].all(1) & (inner | (normal[:, 2] / length > 0.05)))
+    # Distance to the border by the mesh itself: what triangles were dropped for decides, not the outline alone.
+    edge = np.clip(distance / np.maximum(reach, 1e-6), 0, 1)
+    count = np.bincount(tris[keep].ravel(), minlength=len(verts))
+    lost = np.bincount(tris[~keep].ravel(), minlength=len(verts))
+    edge[(count > 0) & (lost > 0) & (distance > 0)] = 1.0
+    return keep, edge
+
+
+def bind_border(fit: Fit, verts: F64, edge: F64, plate: PlateSource, canvas: Canvas) -> F64:
+    """Vertices float64[n, 3] with their depth eased into the layer's towards the border, unmoved on the canvas."""
+    at = fit.lens.project(verts)
+    spot = (at[:, :2] + canvas.shift - plate.box[:2]) / plate.cell
+    rows, cols = plate.depth.shape
+    base = np.clip(np.floor(spot), 0, (cols - 2, rows - 2)).astype(int)
+    f = np.clip(spot - base, 0, 1)
+    d, (ix, iy), (fx, fy) = plate.depth, base.T, f.T
+    below = (d[iy, ix] * (1 - fx) + d[iy, ix + 1] * fx) * (1 - fy) + (d[iy + 1, ix] * (1 - fx) + d[iy + 1, ix + 1] * fx) * fy
+    share = _step(edge)
+    at[:, 2] = at[:, 2] * (1 - share) + below * share
+    return fit.lens.lift(at)
 
 
 def person_plate(fit: Fit, canvas: Canvas, rest: NDArray[np.uint8], covered: NDArray[np.bool_], mesh_depth: F32) -> PlateSource:

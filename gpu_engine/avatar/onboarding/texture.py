@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar.landmarks.face import EYE_LEFT, EYE_RIGHT, LIPS_INNER, LIPS_OUTER, Face
-from gpu_engine.avatar.onboarding.cover import cover
+from gpu_engine.avatar.onboarding.cover import Cover, cover
 from gpu_engine.avatar.onboarding.fit import Fit
 from gpu_engine.avatar.onboarding.template import Template
 
 F32 = NDArray[np.float32]
+LID_SKIN = {"right": (222, 223, 224, 230, 231, 118, 119), "left": (442, 443, 444, 450, 451, 347, 348)}
+"""Points on bare skin under the brow and under the eye."""
+LID_SHADE = 0.95
 
 
 def filled(colour: F32, weight: F32) -> F32:
@@ -88,6 +91,51 @@ def lid_triangles(template: Template, fit: Fit) -> NDArray[np.bool_]:
     return lid
 
 
+def _patch(image: NDArray[np.uint8], face: Face, point: int) -> F32:
+    x, y = face.points[point, :2]
+    r = max(1.0, face.eye_distance * 0.03)
+    height, width = image.shape[:2]
+    x0, x1 = int(np.clip(x - r, 0, width - 1)), int(np.clip(x + r + 1, 1, width))
+    y0, y1 = int(np.clip(y - r, 0, height - 1)), int(np.clip(y + r + 1, 1, height))
+    return np.asarray(image[y0:y1, x0:x1].reshape(-1, 3).mean(0), np.float32)
+
+
+def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32, colour: F32) -> F32:
+    """Lips where the photograph hides them (between open lips, or turned inwards): the template's, in the photograph's colour."""
+    piece = template.pieces["skin"]
+    lips = face.points[:, :2]
+    outer = lips[list(LIPS_OUTER)]
+    x0, y0 = np.floor(outer.min(0) - 4).astype(int)
+    x1, y1 = np.ceil(outer.max(0) + 4).astype(int)
+    zoom = 4.0
+    shape = (int((y1 - y0) * zoom), int((x1 - x0) * zoom))
+    masks = []
+    for outline in (LIPS_OUTER, LIPS_INNER):
+        inside = polygon(shape, (lips[list(outline)] - (x0, y0)) * zoom)
+        masks.append(
+            cv2.remap(inside, ((spot[..., 0] - x0) * zoom).astype(np.float32), ((spot[..., 1] - y0) * zoom).astype(np.float32), cv2.INTER_LINEAR)
+        )
+    side = colour.shape[0]
+    texture = template.textures[piece.texture][..., :3]
+    own = cv2.resize(texture, (side, side), interpolation=cv2.INTER_AREA).astype(np.float32)
+    within, gap = masks[0] > 127, masks[1] > 127
+    flat = fit.photographed[:, :2]
+    a, b, c = (flat[piece.tris[:, i]] for i in range(3))
+    away = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0]) > -0.02
+    hidden = np.zeros(colour.shape[:2], bool)
+    hidden[seen.ids >= 0] = away[seen.ids[seen.ids >= 0]]
+    shown = within & ~gap & ~hidden & (seen.ids >= 0)
+    if shown.sum() < 50:
+        return colour
+    gain = np.clip(np.median(colour[shown], 0) / np.maximum(np.median(own[shown], 0), 8), 0.4, 1.8)
+    replaced = (within & (hidden | (gap if fit.expression else hidden))).astype(np.float32)
+    reach = 0.010 if fit.expression else 0.003
+    size = max(3, int(side * reach)) | 1
+    replaced = cv2.dilate(replaced, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    soft = cv2.GaussianBlur(replaced, (0, 0), side * reach * 0.5)[..., None]
+    return np.asarray(colour * (1 - soft) + own * gain * soft, np.float32)
+
+
 def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face, side: int) -> NDArray[np.uint8]:
     """uint8[side, side, 3] BGR in the template's UV layout.
 
@@ -105,13 +153,15 @@ def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: F
     lids = lid_triangles(template, fit)
     hidden = np.zeros_like(known)
     hidden[seen.ids >= 0] = lids[seen.ids[seen.ids >= 0]]
-    hidden = cv2.dilate(hidden, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5)))
-    # Lid skin takes the colour of the skin around it; the dark line of the lashes beside it must not spread into it.
-    grey = cv2.cvtColor(colour, cv2.COLOR_BGR2GRAY).astype(np.float32)
-    level = cv2.GaussianBlur(grey, (0, 0), side * 0.02)
-    source = known * (1 - hidden) * np.clip((grey / np.maximum(level, 1) - 0.75) / 0.15, 0, 1)
-    smooth = filled(colour.astype(np.float32), source)
-    soft = cv2.GaussianBlur(hidden, (0, 0), side * 0.002)[..., None]
-    out = colour * (1 - soft) + smooth * 0.97 * soft
+    out = colour.astype(np.float32)
+    for side_, points in LID_SKIN.items():
+        # The photograph shows a lid as a dark fold: closed, it has the colour of the skin above and below the eye.
+        half = hidden * (spot[..., 0] < face.points[6, 0] if side_ == "right" else spot[..., 0] >= face.points[6, 0])
+        half = cv2.dilate(half.astype(np.float32), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)))
+        soft = cv2.GaussianBlur(half, (0, 0), side * 0.008)[..., None]
+        tone = np.median([_patch(image, face, p) for p in points], axis=0) * LID_SHADE
+        grain = out - cv2.GaussianBlur(out, (0, 0), side * 0.01)
+        out = out * (1 - soft) + (0.8 * tone + 0.2 * cv2.GaussianBlur(out, (0, 0), side * 0.01) + 0.3 * grain) * soft
+    out = _inner_lips(template, fit, face, seen, spot, out)
     out = filled(out.astype(np.float32), known)
     return np.clip(out, 0, 255).astype(np.uint8)
