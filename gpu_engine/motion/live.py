@@ -81,7 +81,7 @@ class PlayOut:
         self._target_ms = 0.0
         self._interval_ms = 40.0
         self.newest_arrival_ms = float("-inf")
-        self.ran_dry = True
+        self.ran_dry = False
         """The last pose given was not between two frames."""
 
     @property
@@ -126,8 +126,9 @@ class PlayOut:
         while len(frames) > 2 and int(frames[1]["timestamp_ns"]) <= moment_ns:
             frames.popleft()
         first = frames[0]
-        self.ran_dry = len(frames) == 1
-        if self.ran_dry:
+        self.ran_dry = False
+        if len(frames) == 1:
+            self.ran_dry = moment_ns > int(first["timestamp_ns"])
             weights[:], joints[:] = first["weights"], first["joints"]
             return int(first["flags"])
         second = frames[1]
@@ -221,7 +222,8 @@ class LiveMotion:
         if self._live != was_live or self._driven != driven or restarted:
             self._blend.start(self._weights, self._joints, now_ms, HAND_OVER_MS)
         elif self._lips_live != lips or (dry and fresh):
-            self._blend.start(self._weights, self._joints, now_ms, max(CATCH_UP_MS, self._blend.left_ms(now_ms)))
+            # Never steeper than the hand-over it falls into.
+            self._blend.start(self._weights, self._joints, now_ms, CATCH_UP_MS if self._blend.done else HAND_OVER_MS)
         self._blend.apply(self._weights, self._joints, now_ms, self._out)
         if self._live != was_live and self._on_change is not None:
             self._on_change("live" if self._live else "autonomous", reason)
@@ -300,10 +302,15 @@ class LiveMotion:
 
 
 class Inertia:
-    """Keeps a difference to a new target and eases it away with minimum jerk; remembers what was shown last."""
+    """Keeps a difference to a new target and eases it away with minimum jerk.
+
+    The difference is to where the movement shown would have gone next, so that it neither jumps nor stops for a frame.
+    """
 
     def __init__(self) -> None:
         self._shown = rest_frame()
+        self._before = rest_frame()
+        self._frames = 0
         self._weights = np.zeros(WEIGHT_COUNT, dtype=np.float32)
         self._joints = _IDENTITY.copy()
         self._start_ms = 0.0
@@ -311,17 +318,18 @@ class Inertia:
         self.done = True
 
     def remember(self, shown: MotionFrame) -> None:
-        """A frame was shown as it is."""
+        """A frame was shown."""
+        self._shown, self._before = self._before, self._shown
+        self._frames += 1
         self._shown.weights[:], self._shown.joints[:] = shown.weights, shown.joints
 
-    def left_ms(self, now_ms: float) -> float:
-        """How long the running difference still lasts."""
-        return 0.0 if self.done else max(0.0, self._start_ms + self._length_ms - now_ms)
-
     def start(self, weights: NDArray[np.float32], joints: NDArray[np.float32], now_ms: float, length_ms: float) -> None:
-        """The target is another one from now on: keep its difference to what was shown last."""
-        np.subtract(self._shown.weights, weights, out=self._weights)
-        self._joints = multiply(self._shown.joints, conjugate(joints))
+        """The target is another one from now on: keep its difference to what was to be shown next."""
+        shown, before = self._shown, self._before if self._frames > 1 else self._shown
+        expected = np.clip(2.0 * shown.weights - before.weights, 0.0, 1.0)
+        np.subtract(expected, weights, out=self._weights)
+        turned = multiply(multiply(shown.joints, conjugate(before.joints)), shown.joints)
+        self._joints = multiply(turned, conjugate(joints))
         self._start_ms, self._length_ms, self.done = now_ms, length_ms, False
 
     def apply(self, weights: NDArray[np.float32], joints: NDArray[np.float32], now_ms: float, out: MotionFrame) -> None:
