@@ -1,0 +1,1 @@
+"""Trains the emotion gate on the labelled utterances beside this file."""
