@@ -24,6 +24,7 @@ class Complexion:
     freckles: int = 0
     moles: tuple[tuple[float, float, float], ...] = ()
     stubble: float = 0.0
+    creases: float = 0.0
     make_up: float = 0.5
     brow_width: float = 1.0
     brow_lift: float = 0.0
@@ -74,42 +75,57 @@ def macros(sex: str, races: dict[str, float], old: float, muscle: float, weight:
 
 LIN = Face(
     identity={
-        **macros("female", {"asian": 0.72, "caucasian": 0.28}, 0.0, -0.1, -0.35, 0.7),
-        "eyes/l-eye-scale-incr": 0.62, "eyes/l-eye-height2-incr": 0.45, "eyes/l-eye-height1-incr": 0.30,
-        "eyes/l-eye-height3-incr": 0.30, "eyes/l-eye-corner2-up": 0.25, "eyes/l-eye-bag-decr": 0.40,
-        "head/head-oval": 0.55, "head/head-fat-decr": 0.25, "head/head-scale-horiz-decr": 0.25,
-        "chin/chin-width-decr": 0.55, "chin/chin-triangle": 0.35, "chin/chin-height-decr": 0.25, "chin/chin-bones-decr": 0.3,
-        "cheek/l-cheek-bones-incr": 0.30, "cheek/l-cheek-volume-decr": 0.25,
-        "nose/nose-width3-decr": 0.35, "nose/nose-flaring-decr": 0.30, "nose/nose-point-width-decr": 0.35,
-        "nose/nose-scale-vert-decr": 0.10, "nose/nose-volume-decr": 0.20, "nose/nose-greek-incr": 0.15,
-        "mouth/mouth-angles-up": 0.30, "mouth/mouth-upperlip-volume-incr": 0.25, "mouth/mouth-lowerlip-volume-incr": 0.20,
-        "mouth/mouth-cupidsbow-incr": 0.35, "mouth/mouth-scale-horiz-decr": 0.25,
-        "neck/neck-scale-horiz-decr": 0.55, "neck/neck-scale-depth-decr": 0.3, "ears/l-ear-scale-decr": 0.30,
+        **macros("female", {"asian": 0.84, "caucasian": 0.16}, 0.0, -0.1, -0.45, 0.7),
+        "eyes/l-eye-scale-incr": 0.45, "eyes/l-eye-height2-incr": 0.35, "eyes/l-eye-height1-incr": 0.20,
+        "eyes/l-eye-height3-incr": 0.25, "eyes/l-eye-corner2-up": 0.30, "eyes/l-eye-bag-decr": 0.40,
+        "head/head-oval": 0.30, "head/head-fat-decr": 0.35, "head/head-scale-horiz-decr": 0.50,
+        "forehead/forehead-scale-vert-decr": 0.35,
+        "chin/chin-width-decr": 0.20, "chin/chin-bones-decr": 0.15, "chin/chin-prominent-incr": 0.2,
+        "cheek/l-cheek-bones-incr": 0.35, "cheek/l-cheek-volume-decr": 0.35, "cheek/l-cheek-trans-up": 0.2,
+        "nose/nose-width3-decr": 0.40, "nose/nose-flaring-decr": 0.30, "nose/nose-point-width-decr": 0.35,
+        "nose/nose-volume-decr": 0.20, "nose/nose-greek-incr": 0.20, "nose/nose-scale-depth-incr": 0.15,
+        "mouth/mouth-angles-up": 0.30, "mouth/mouth-upperlip-volume-decr": 0.05, "mouth/mouth-lowerlip-volume-decr": 0.05,
+        "mouth/mouth-cupidsbow-incr": 0.30, "mouth/mouth-scale-horiz-decr": 0.20, "mouth/mouth-trans-up": 0.1,
+        "neck/neck-scale-horiz-decr": 0.55, "neck/neck-scale-depth-decr": 0.3, "ears/l-ear-scale-decr": 0.45,
+        "ears/l-ear-wing-decr": 0.5,
     },
     rest={
-        "mouthSmileLeft": 0.20, "mouthSmileRight": 0.18, "cheekSquintLeft": 0.12, "cheekSquintRight": 0.12,
+        "mouthSmileLeft": 0.36, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.12, "cheekSquintRight": 0.12,
         "mouthPressLeft": 0.08, "mouthPressRight": 0.08, "mouthShrugLower": 0.10, "mouthClose": 0.06,
     },
     skin=Complexion(
-        base=(226, 176, 147), blush=(222, 128, 112), shadow=(176, 112, 88), lip=(190, 98, 98), lip_amount=0.62,
-        brow=(48, 34, 29), hair=(46, 34, 30), make_up=0.6, moles=((0.34, -0.50, 0.007),),
+        base=(222, 174, 147), blush=(214, 122, 106), shadow=(170, 110, 88), lip=(178, 102, 94), lip_amount=0.50,
+        brow=(44, 31, 26), hair=(30, 23, 21), make_up=0.5, brow_width=1.25, brow_arch=0.8, moles=((0.34, -0.50, 0.006),),
     ),
     iris=Iris((112, 70, 42), (62, 36, 22), (22, 14, 12)),
     asymmetry={"asym/asym-brown-1-l": 0.15, "asym/asym-eye-1-r": 0.10, "asym/asym-mouth-1-l": 0.15},
+    lash_length=0.80, lash_strength=0.85,
 )  # fmt: skip
 
 MARCO = Face(
     identity={
-        **macros("male", {"caucasian": 1.0}, 0.13, 0.25, -0.05, 0.6),
-        "eyes/l-eye-scale-incr": 0.40, "eyes/l-eye-height2-incr": 0.2,
-        "chin/chin-width-incr": 0.15, "chin/chin-jaw-drop-incr": 0.2, "chin/chin-bones-incr": 0.2,
-        "mouth/mouth-scale-horiz-decr": 0.10, "neck/neck-scale-horiz-decr": 0.10,
+        **macros("male", {"caucasian": 1.0}, 0.10, 0.25, -0.10, 0.6),
+        "eyes/l-eye-scale-incr": 0.50, "eyes/l-eye-height2-incr": 0.25, "eyes/l-eye-bag-decr": 0.3,
+        "eyes/l-eye-corner2-up": 0.15, "eyebrows/eyebrows-trans-down": 0.15,
+        "chin/chin-width-incr": 0.10, "chin/chin-jaw-drop-incr": 0.15, "chin/chin-bones-incr": 0.25,
+        "chin/chin-cleft-incr": 0.15,
+        "chin/chin-prominent-incr": 0.15, "cheek/l-cheek-bones-incr": 0.25, "cheek/l-cheek-inner-decr": 0.2,
+        "nose/nose-width3-decr": 0.35, "nose/nose-flaring-decr": 0.3, "nose/nose-volume-decr": 0.25,
+        "nose/nose-hump-incr": 0.10, "nose/nose-point-width-decr": 0.3, "nose/nose-scale-vert-decr": 0.15,
+        "mouth/mouth-scale-horiz-decr": 0.10, "mouth/mouth-upperlip-height-incr": 0.35,
+        "mouth/mouth-upperlip-volume-incr": 0.35, "mouth/mouth-lowerlip-volume-incr": 0.15,
+        "mouth/mouth-angles-up": 0.2, "mouth/mouth-trans-up": 0.15,
+        "neck/neck-scale-horiz-decr": 0.10, "ears/l-ear-wing-decr": 0.4, "ears/l-ear-scale-decr": 0.2,
     },
-    rest={"mouthSmileLeft": 0.16, "mouthSmileRight": 0.19, "cheekSquintLeft": 0.12, "cheekSquintRight": 0.12},
+    rest={
+        "mouthSmileLeft": 0.28, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.16, "cheekSquintRight": 0.16,
+        "browInnerUp": 0.06, "eyeWideLeft": 0.15, "eyeWideRight": 0.15,
+    },
     skin=Complexion(
-        base=(206, 150, 118), blush=(196, 108, 90), shadow=(150, 92, 70), lip=(172, 96, 88), lip_amount=0.5,
-        brow=(40, 28, 23), hair=(46, 33, 27), blush_amount=0.25, stubble=0.5, make_up=0.0, brow_width=1.45, freckles=10,
-        moles=((-0.36, -0.42, 0.008),),
+        base=(204, 152, 124), blush=(192, 108, 92), shadow=(146, 94, 74), lip=(168, 98, 90), lip_amount=0.45,
+        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.22, stubble=0.5, make_up=0.0, creases=0.45,
+        brow_width=1.55, brow_arch=0.55,
+        brow_lift=-0.012, freckles=10, moles=((-0.36, -0.42, 0.007),), roughness=0.48, specular=0.38,
     ),
     iris=Iris((122, 92, 52), (74, 56, 34), (26, 20, 16)),
     asymmetry={"asym/asym-nose-1-l": 0.15, "asym/asym-brown-1-r": 0.2, "asym/asym-jaw-1-l": 0.15},
@@ -118,16 +134,26 @@ MARCO = Face(
 
 AMARA = Face(
     identity={
-        **macros("female", {"african": 1.0}, 0.30, -0.1, 0.10, 0.6),
-        "eyes/l-eye-scale-incr": 0.45, "eyes/l-eye-height2-incr": 0.3,
-        "mouth/mouth-scale-horiz-decr": 0.15, "neck/neck-scale-horiz-decr": 0.25,
+        **macros("female", {"african": 0.88, "caucasian": 0.12}, 0.38, -0.25, 0.10, 0.6),
+        "eyes/l-eye-scale-incr": 0.45, "eyes/l-eye-height2-incr": 0.30, "eyes/l-eye-corner2-up": 0.25,
+        "eyes/l-eye-bag-decr": 0.15,
+        "head/head-oval": 0.35, "head/head-scale-horiz-decr": 0.30, "head/head-round": 0.10,
+        "chin/chin-width-decr": 0.30, "chin/chin-bones-decr": 0.30, "chin/chin-jaw-drop-decr": 0.15,
+        "cheek/l-cheek-volume-incr": 0.25, "cheek/l-cheek-bones-incr": 0.30,
+        "forehead/forehead-scale-vert-decr": 0.15,
+        "nose/nose-width3-decr": 0.25, "nose/nose-volume-decr": 0.15, "nose/nose-flaring-decr": 0.10,
+        "mouth/mouth-scale-horiz-decr": 0.10, "mouth/mouth-upperlip-height-incr": 0.20, "mouth/mouth-cupidsbow-incr": 0.25,
+        "mouth/mouth-angles-up": 0.25, "mouth/mouth-laugh-lines-in": 0.35,
+        "neck/neck-scale-horiz-decr": 0.55, "neck/neck-scale-depth-decr": 0.2, "ears/l-ear-scale-decr": 0.35,
+        "ears/l-ear-wing-decr": 0.4,
     },
-    rest={"mouthSmileLeft": 0.20, "mouthSmileRight": 0.22, "cheekSquintLeft": 0.15, "cheekSquintRight": 0.15},
+    rest={"mouthSmileLeft": 0.30, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.18, "cheekSquintRight": 0.18},
     skin=Complexion(
-        base=(136, 86, 62), blush=(140, 68, 52), shadow=(76, 44, 34), lip=(122, 62, 58), lip_amount=0.6,
-        brow=(28, 20, 18), hair=(40, 32, 29), blush_amount=0.25, make_up=0.5, freckles=6,
-        moles=((0.40, -0.24, 0.008), (-0.30, -0.18, 0.006)), roughness=0.42, specular=0.45,
+        base=(126, 84, 65), blush=(126, 66, 54), shadow=(68, 42, 34), lip=(116, 62, 54), lip_amount=0.50,
+        brow=(26, 19, 17), hair=(34, 27, 25), blush_amount=0.20, make_up=0.5, freckles=6, creases=0.9, brow_width=1.1,
+        moles=((0.40, -0.24, 0.008), (-0.30, -0.18, 0.006)), roughness=0.50, specular=0.36,
     ),
     iris=Iris((84, 52, 34), (46, 28, 20), (18, 13, 12)),
     asymmetry={"asym/asym-brown-2-l": 0.15, "asym/asym-mouth-2-r": 0.12, "asym/asym-eye-2-l": 0.10},
+    lash_length=0.9, lash_strength=0.9,
 )  # fmt: skip

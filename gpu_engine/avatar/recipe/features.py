@@ -19,7 +19,8 @@ TEX_W, TEX_H = 512, 256
 LASH_COLUMNS = 26
 PALETTE = {"enamel": (272, 16), "gum": (304, 16), "tongue": (336, 16), "throat": (368, 16)}
 LASH_BOX = (256, 64, 512, 160)
-LOWER_LASH_BOX = (336, 176, 512, 240)
+LOWER_LASH_BOX = (336, 176, 512, 248)
+TEAR_ROWS = 16
 GLINT_BOX = (256, 176, 320, 240)
 
 
@@ -60,7 +61,7 @@ def eyeball(mesh: source.BaseMesh, side: str) -> tuple[Piece, np.ndarray, float]
     out = centre + d * (radius + bulge)[:, None]
     uv = np.stack([128 + d[:, 0] * 124, 128 - d[:, 1] * 124], 1)
     # Ambient light falls off towards the corners and under the brow.
-    shade = 0.97 - 0.34 * np.clip(np.abs(d[:, 0]) - 0.35, 0, 1) - 0.16 * np.clip(d[:, 1] + 0.15, 0, 1)
+    shade = 0.96 - 0.26 * np.clip(np.abs(d[:, 0]) - 0.40, 0, 1) - 0.12 * np.clip(d[:, 1] + 0.15, 0, 1)
     return Piece(f"eye_{side}", out, _grid_tris(rings, spokes, wrap=True), uv, shade), centre, radius
 
 
@@ -77,11 +78,12 @@ def eye_texture(rng: np.random.Generator, colours: Iris) -> np.ndarray:
     for _ in range(40):
         fibres += np.sin(a * rng.integers(18, 90) + rng.uniform(0, 6.28) + r * rng.normal(0, 8)) / 40**0.5
     t = np.clip((r - 0.17) / (iris_r - 0.17), 0, 1)
-    dark, mid = np.array([44, 25, 16]), np.array([104, 64, 40])
+    dark, mid = np.array(colours.outer), np.array(colours.inner)
     glow = np.clip(0.5 + 0.5 * dy / iris_r, 0, 1)
-    mix = np.clip(0.65 * np.sin(np.pi * t**0.8) * (0.45 + 0.75 * glow) + 0.13 * fibres, 0, 1)[..., None]
+    mix = np.clip(0.80 * np.sin(np.pi * t**0.8) * (0.45 + 0.75 * glow) + 0.13 * fibres, 0, 1)[..., None]
     iris = dark * (1 - mix) + mid * mix
-    iris *= (1 - 0.75 * np.clip((r - iris_r * 0.84) / (iris_r * 0.16), 0, 1) ** 1.5)[..., None]
+    ring = (0.85 * np.clip((r - iris_r * 0.80) / (iris_r * 0.20), 0, 1) ** 1.5)[..., None]
+    iris = iris * (1 - ring) + np.array(colours.ring) * ring
     pupil = 1 - np.clip((r - 0.165) / 0.03, 0, 1)
     iris = iris * (1 - pupil[..., None]) + np.array([9, 7, 7]) * pupil[..., None]
     edge = np.clip((iris_r + 0.022 - r) / 0.044, 0, 1)
@@ -113,6 +115,18 @@ def _lash_strip(
     image[y0:y1, x0:x1, 3] = np.maximum(lash * strength, line) * fade
 
 
+def _tear_line(image: np.ndarray) -> None:
+    """Wet rim along the lower lid: bottom rows of the lower lashes' box, which lie between lash roots and eyeball."""
+    x0, _, x1, y1 = LOWER_LASH_BOX
+    rows = TEAR_ROWS
+    y, x = np.mgrid[0:rows, 0 : x1 - x0]
+    ends = np.clip(np.minimum(x, x1 - x0 - 1 - x) / 26, 0, 1)
+    bright = np.exp(-(((y - 0.60 * rows) / (0.20 * rows)) ** 2)) * ends
+    pink = np.clip(1 - y / (0.9 * rows), 0, 1) * ends
+    image[y1 - rows : y1, x0:x1, :3] = np.where(bright[..., None] > 0.25, (250, 240, 236), (206, 146, 132))
+    image[y1 - rows : y1, x0:x1, 3] = np.maximum(70 * bright, 90 * pink)
+
+
 def texture(face: Face, seed: int = 4) -> np.ndarray:
     """The whole feature texture, uint8[256, 512, 4] RGBA, straight alpha."""
     rng = np.random.default_rng(seed)
@@ -120,15 +134,16 @@ def texture(face: Face, seed: int = 4) -> np.ndarray:
     image[:, :256, :3] = eye_texture(rng, face.iris)
     image[:, :256, 3] = 255
     for name, colour in {
-        "enamel": (255, 246, 232),
-        "gum": (196, 106, 104),
-        "tongue": (196, 98, 96),
-        "throat": (70, 22, 22),
+        "enamel": (236, 224, 203),
+        "gum": (176, 92, 88),
+        "tongue": (180, 90, 86),
+        "throat": (60, 20, 20),
     }.items():
         u, v = PALETTE[name]
         image[v - 16 : v + 16, u - 16 : u + 16] = (*colour, 255)
-    _lash_strip(image, LASH_BOX, 74, 0.92, 235.0, rng)
-    _lash_strip(image, LOWER_LASH_BOX, 44, 0.34, 60.0, rng)
+    _lash_strip(image, LASH_BOX, 74, 0.92 * face.lash_strength, 235.0 * face.lash_strength, rng)
+    _lash_strip(image, (*LOWER_LASH_BOX[:3], LOWER_LASH_BOX[3] - TEAR_ROWS), 44, 0.34 * face.lash_strength, 60.0, rng)
+    _tear_line(image)
     x0, y0, x1, y1 = GLINT_BOX
     gy, gx = np.mgrid[0 : y1 - y0, 0 : x1 - x0]
     r = np.hypot((gx - 31.5) / 26, (gy - 31.5) / 24)
@@ -158,7 +173,7 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
     upper = jaw == "upper"
     scale = half / 0.315 * 0.0100
     front = high[2] - (0.012 if upper else 0.030)
-    edge = low[1] - 0.050 if upper else high[1] - 0.048
+    edge = low[1] - 0.022 if upper else high[1] - 0.082
     grow = 1.0 if upper else -1.0
     verts, tris, shade, uv = [], [], [], []
     base = 0
@@ -210,7 +225,7 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
             gum_side = np.concatenate([np.repeat(1 - t, n), [0.0]])
             verts.append(v)
             tris.append(f + base)
-            shade.append(lit * (1 - 0.72 * inward**0.8) * (1 - 0.20 * gum_side) * (1.0 if upper else 0.86))
+            shade.append(lit * (1 - 0.80 * inward**0.65) * (1 - 0.20 * gum_side) * (1.0 if upper else 0.86))
             # The last molars only ever show as the dark of a lip corner, which is red and not grey.
             uv.append(np.tile(PALETTE["enamel" if k < 5 else "gum"], (len(v), 1)))
             base += len(v)
@@ -290,7 +305,7 @@ def lashes(
     pts = helper[keep]
     order = np.argsort(pts[:, 0])
     pts = pts[order]
-    cols, rows = LASH_COLUMNS, 3
+    cols = LASH_COLUMNS
     s = np.linspace(0, 1, cols)
     span = (pts[:, 0] - pts[0, 0]) / (pts[-1, 0] - pts[0, 0])
     margin = np.stack([np.polyval(np.polyfit(span, pts[:, c], 5), s) for c in range(3)], 1)
@@ -302,15 +317,20 @@ def lashes(
     shut_dir = np.stack([sign * (outward - 0.42) * 0.75, np.full(cols, -0.75), np.full(cols, 0.65)], 1)
     open_dir /= np.linalg.norm(open_dir, axis=1, keepdims=True)
     shut_dir /= np.linalg.norm(shut_dir, axis=1, keepdims=True)
-    reach = np.array([-0.09, 0.5, 1.0]) if upper else np.array([-0.05, 0.5, 1.0])
-    curl = np.array([0, -0.10, 0.10]) if upper else np.array([0, 0, 0])
+    reach = np.array([-0.09, 0.5, 1.0]) if upper else np.array([-0.45, -0.04, 0.5, 1.0])
+    curl = np.array([0, -0.10, 0.10]) if upper else np.zeros(4)
+    rows = len(reach)
     root = margin + np.array([0, 0, 0.006])
     grid = root[None] + reach[:, None, None] * length[None, :, None] * open_dir[None]
     grid[..., 1] += curl[:, None] * length[None]
     x0, y0, x1, y1 = LASH_BOX if upper else LOWER_LASH_BOX
     along = outward if upper else outward * 0.9 + 0.05
     u = np.tile(x0 + 1 + along * (x1 - x0 - 2), (rows, 1))
-    v = np.repeat(y1 - 1 - np.clip((reach + 0.09) / 1.09, 0, 1) * (y1 - y0 - 2), cols).reshape(rows, cols)
+    # The first row of lower lashes carries the tear line, the next one their roots.
+    at = np.clip((reach + 0.09) / 1.09, 0, 1) * (y1 - y0 - 2)
+    if not upper:
+        at = np.array([0.0, *(TEAR_ROWS + np.array([0, 0.5, 1]) * (y1 - y0 - TEAR_ROWS - 2))])
+    v = np.repeat(y1 - 1 - at, cols).reshape(rows, cols)
     piece = Piece(
         f"lash_{side}_{'upper' if upper else 'lower'}", grid.reshape(-1, 3), _grid_tris(rows, cols),
         np.stack([u, v], -1).reshape(-1, 2), np.ones(rows * cols), blend=True,
@@ -323,6 +343,10 @@ def lashes(
         full = np.tile(d, (rows, 1, 1)).reshape(rows, cols, 3)
         if name == blink and upper:
             full = full + np.clip(reach, 0, 1)[:, None, None] * length[None, :, None] * (shut_dir - open_dir)[None]
+        if name == blink and not upper:
+            # The tear line has nowhere to lie between closed lids.
+            full = full.copy()
+            full[0] = full[1] + grid[1] - grid[0] - np.array([0, 0, 0.012])
         piece.units[name] = full.reshape(-1, 3)
     return piece
 
@@ -348,7 +372,7 @@ def glint(centre: np.ndarray, radius: float, side: str) -> Piece:
     """Catch-light quads on the cornea: key light up-left of the viewer, a faint fill below right."""
     verts, tris, uv, shade = [], [], [], []
     x0, y0, x1, y1 = GLINT_BOX
-    for k, (dx, dy, size) in enumerate(((-0.185, 0.235, 0.0155), (0.20, -0.17, 0.0065))):
+    for k, (dx, dy, size) in enumerate(((-0.17, 0.15, 0.0140), (0.19, -0.17, 0.0055))):
         p = centre + np.array([dx * radius, dy * radius, radius * 1.09])
         verts += [p + np.array([a * size, b * size, 0.0]) for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
         uv += [(x0 + 1, y0 + 1), (x1 - 1, y0 + 1), (x1 - 1, y1 - 1), (x0 + 1, y1 - 1)]

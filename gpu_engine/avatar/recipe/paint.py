@@ -111,6 +111,7 @@ class Canvas:
         lips = mask_at(data, "lips", muv)
         self.inside = smooth(gaussian_filter(mask_at(data, "inside-mouth", muv), 2.0 * k), 0.3, 0.8)
         self.lips = smooth(gaussian_filter(lips, 5.0 * k), 0.22, 0.72)
+        self.lids = smooth(gaussian_filter(mask_at(data, "eyelids", muv), 4.0 * k), 0.1, 0.6)
         self.ears = gaussian_filter(mask_at(data, "ears", muv), 3.0 * k)
         self.eye = (mesh.joint("l-eye") * [1, 1, 1] + mesh.joint("r-eye") * [-1, 1, 1]) / 2
         self.x, self.y, self.z = (self.pos[..., i].astype(np.float32) for i in range(3))
@@ -151,7 +152,33 @@ def _cells(canvas: Canvas, spacing: float, seed: int) -> tuple[np.ndarray, np.nd
     return full[0], full[1], full[2]
 
 
-def _pores(canvas: Canvas, strength: float) -> np.ndarray:
+def _creases(c: Canvas) -> np.ndarray:
+    """Lines that years of smiling leave, 0 to 1: folds beside the mouth, at the eyes' corners, under them, on the forehead."""
+    deep, fine = brows.FrontCanvas(c.eye[1]), brows.FrontCanvas(c.eye[1])
+    w, h = c.eye[0], c.drop
+    t = np.linspace(0, 1, 24)[:, None]
+
+    def bend(a: tuple[float, float], b: tuple[float, float], d: tuple[float, float]) -> np.ndarray:
+        p = (1 - t) ** 2 * np.array(a) + 2 * t * (1 - t) * np.array(b) + t**2 * np.array(d)
+        return p * [w, h] + [0, c.eye[1]]
+
+    for sign in (1, -1):
+        flip = np.array([sign, 1.0])
+        deep.stroke(bend((0.50, -0.56), (0.86, -0.66), (1.08, -1.02))[::-1] * flip, 0.030, 1.0)
+        for k, (dy, end) in enumerate(((0.10, 0.10), (0.02, -0.02), (-0.06, -0.17))):
+            fine.stroke(bend((1.62, dy * 0.6), (1.85, dy), (2.02 - 0.05 * k, end)) * flip, 0.010, 0.7)
+        fine.stroke(bend((0.50, -0.13), (0.80, -0.25), (1.35, -0.17)) * flip, 0.013, 0.8)
+        fine.stroke(bend((0.62, -0.21), (0.90, -0.33), (1.30, -0.27)) * flip, 0.010, 0.5)
+    rng = np.random.default_rng(51)
+    for level in (0.62, 0.74, 0.87):
+        x = np.linspace(-1.5, 1.5, 40) + rng.normal(0, 0.05)
+        y = level + 0.025 * np.cos(x * 1.6 + rng.normal()) - 0.02 * x**2
+        fine.stroke(np.stack([x * w, c.eye[1] + y * h], 1), 0.012, 0.35)
+    deep.blur, fine.blur = 0.016 * deep.k, 0.006 * fine.k
+    return np.clip(deep.sample(c.pos) * 1.2 + fine.sample(c.pos) * 1.5, 0, 1).astype(np.float32)
+
+
+def _pores(canvas: Canvas, strength: float, creases: np.ndarray) -> np.ndarray:
     """Multiplier of the light, about 1: skin's fine relief lit by the key."""
     spacing = 0.0125
     near, second, lot = _cells(canvas, spacing, 21)
@@ -159,18 +186,20 @@ def _pores(canvas: Canvas, strength: float) -> np.ndarray:
     zone += 0.3 * canvas.spot(0.0, 0.9, 1.6, 0.45) + 0.3 * canvas.spot(0, -1.35, 0.8, 0.25)
     ridge = np.clip((second - near) / (0.55 * spacing), 0, 1)
     pit = np.exp(-((near / (0.30 * spacing)) ** 2)) * (lot > 0.35)
-    height = 0.0011 * ridge - 0.0024 * pit * zone
-    height += 0.0011 * noise(canvas.pos, 0.034, 22) + 0.0008 * noise(canvas.pos, 0.012, 23)
-    height = gaussian_filter(height.astype(np.float32), 0.9 * canvas.k)
+    height = 0.0009 * ridge - 0.0020 * pit * zone
+    height += 0.0004 * noise(canvas.pos, 0.034, 22) + 0.0005 * noise(canvas.pos, 0.012, 23)
+    height = gaussian_filter(height.astype(np.float32), 0.9 * canvas.k) - 0.010 * creases
     pu, pv = np.gradient(canvas.pos, axis=1), np.gradient(canvas.pos, axis=0)
     hu, hv = np.gradient(height, axis=1), np.gradient(height, axis=0)
     e, f, g = (pu * pu).sum(-1), (pu * pv).sum(-1), (pv * pv).sum(-1)
     det = np.maximum(e * g - f * f, 1e-13)
     grad = pu * ((g * hu - f * hv) / det)[..., None] + pv * ((e * hv - f * hu) / det)[..., None]
-    lit = np.clip(canvas.normal @ KEY_DIRECTION, 0.25, 1)
-    slope = np.clip(-(grad @ KEY_DIRECTION) / lit, -1, 1)
-    calm = (1 - 0.8 * canvas.lips) * (1 - canvas.inside) * (canvas.z > 0.0)
-    relief = np.clip(slope, -0.5, 0.5) * 0.42 + 0.012 * (ridge - 0.6) - 0.05 * pit * zone
+    lit = np.clip(canvas.normal @ KEY_DIRECTION, 0.0, 1)
+    slope = np.clip(-(grad @ KEY_DIRECTION) / np.maximum(lit, 0.5), -0.5, 0.5)
+    # Away from the key and towards the outline there is only soft light, which shows no relief; lids and lips are smooth.
+    calm = (1 - 0.8 * canvas.lips) * (1 - 0.75 * canvas.lids) * (1 - canvas.inside) * (1 - canvas.ears) * (canvas.z > 0.0)
+    calm = calm * smooth(canvas.normal[..., 2], 0.15, 0.65) * (0.45 + 0.55 * smooth(lit, 0.1, 0.7))
+    relief = slope * 0.42 + 0.010 * (ridge - 0.6) - 0.045 * pit * zone
     return (1 + strength * relief * calm).astype(np.float32)
 
 
@@ -227,15 +256,13 @@ def _lips(c: Canvas, skin: Complexion) -> None:
 
 def _stubble(c: Canvas, skin: Complexion) -> None:
     """Shadow and single dark hairs of a shaved beard."""
-    seam = (c.y - c.eye[1]) / c.drop
-    jaw = smooth(seam, -0.55 - 0.0, -1.15) * smooth(seam, -2.35, -1.75)
-    side = smooth(c.ax, 1.35, 1.95)
-    # The beard's upper edge runs from the ear down to the corner of the mouth; the moustache is apart from it.
-    line = -0.45 - 0.75 * smooth(c.ax, 2.35, 1.05)
-    beard = smooth(c.fy - line, 0.12, -0.18) * smooth(c.fy, -2.15, -1.75)
-    tash = smooth(c.fy, -0.68, -0.76) * smooth(c.ax, 1.15, 0.80) * (c.fy > -1.1)
-    beard = np.maximum(np.maximum(beard, tash), 0.0 * jaw * side) * (1 - c.lips) * (c.z > -0.1) * (1 - c.ears)
-    bare = c.spot(0.42, -1.18, 0.16, 0.06) * 0.5 + c.spot(0.0, -0.72, 0.10, 0.05) * 0.5
+    # The beard's upper edge runs from the ear down past the corner of the mouth and on to the moustache under the nose.
+    wander = 0.03 * noise(c.pos, 0.12, 40)
+    cheek = np.interp(c.ax, [0.0, 0.75, 1.15, 1.6, 2.2, 2.7], [-0.64, -0.68, -0.80, -0.78, -0.55, -0.30])
+    beard = smooth(c.fy - cheek + wander, 0.10, -0.16) * smooth(c.fy, -2.25, -1.75)
+    fold = c.spot(0.98, -0.86, 0.10, 0.12)
+    beard *= (1 - 0.55 * fold) * (1 - c.lips) * (c.z > -0.1) * (1 - c.ears)
+    bare = c.spot(0.45, -1.20, 0.18, 0.07) * 0.6 + c.spot(0.0, -0.72, 0.10, 0.06) * 0.5
     beard *= np.clip(1 - bare, 0, 1) * np.clip(0.85 + 0.18 * noise(c.pos, 0.18, 41), 0.3, 1.2)
     hair = srgb(*skin.brow)
     c.mix(hair * 1.6 + [0.02, 0.025, 0.03], 0.62 * skin.stubble * beard)
@@ -266,13 +293,16 @@ def paint(mesh: source.BaseMesh, data: Path, who: Presenter, size: int = surface
         _stubble(c, skin)
     head = mesh.verts[np.unique(mesh.faces[mesh.group("body")])]
     edge = groom.above_hairline(c.pos.astype(float), head[head[:, 1] > c.eye[1] - 1.6], c.eye[1], who.hair)
-    scalp = smooth(edge + 0.02 * noise(c.pos, 0.05, 12), -0.03, 0.14) * (c.fy > -1.1) * (1 - c.ears)
+    scalp = smooth(edge + 0.012 * noise(c.pos, 0.02, 12), -0.04, 0.16) * (c.fy > -1.1) * (1 - c.ears)
     c.mix(srgb(*skin.hair), 0.80 * scalp)
     soft, hairs = brows.draw(c.eye, c.drop, skin)
     colour = srgb(*skin.brow)
     c.mix(colour * 1.25, 0.9 * soft.sample(c.pos))
     c.mix(colour * 0.8, 0.95 * hairs.sample(c.pos))
-    return Painted(np.clip(c.albedo, 0.002, 1), c.hit, np.maximum(c.inside, c.lips).astype(np.float32), _pores(c, skin.pore))
+    creases = skin.creases * _creases(c) if skin.creases else np.zeros(c.hit.shape, np.float32)
+    c.albedo *= 1 - creases[..., None] * np.float32([0.16, 0.22, 0.22])
+    mouth = np.maximum(c.inside, c.lips).astype(np.float32)
+    return Painted(np.clip(c.albedo, 0.002, 1), c.hit, mouth, _pores(c, skin.pore, creases))
 
 
 def light_over(painted: Painted, plain: np.ndarray, light: np.ndarray) -> np.ndarray:
@@ -291,7 +321,6 @@ def light_over(painted: Painted, plain: np.ndarray, light: np.ndarray) -> np.nda
         take = (known == 0) & (blur > 0.02)
         logl[take] = grown[take]
         known[take] = 1
-    logl = cv2.bilateralFilter(logl, 5, 0.18, 1.6)
     logl = cv2.resize(logl, (size, size), interpolation=cv2.INTER_CUBIC)
     out = np.exp(logl) * (painted.albedo / plain.astype(np.float32)) * painted.pores[..., None]
     # Lip corners stay a deep red instead of holes.

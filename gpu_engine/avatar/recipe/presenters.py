@@ -14,10 +14,10 @@ class Light:
     key: float = 19.0
     fill: float = 3.4
     under: float = 0.8
-    rim_left: float = 9.0
-    rim_right: float = 7.0
+    rim_left: float = 4.5
+    rim_right: float = 3.5
     world: float = 0.16
-    exposure: float = 0.15
+    exposure: float = 0.30
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,15 @@ class Presenter:
     light: Light = Light()
 
 
+BRIGHTER = Light(exposure=0.5)
+"""For dark skin, which a camera would be opened up for."""
+
 PRESENTERS: dict[str, Presenter] = {
     p.name: p
     for p in (
         Presenter("lin", {"zh": "小林", "en": "Lin"}, "East Asian woman, about 26", faces.LIN, "lin", "lin"),
         Presenter("marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36", faces.MARCO, "marco", "marco"),
-        Presenter("amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara"),
+        Presenter("amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara", BRIGHTER),
     )
 }
 

@@ -1,7 +1,7 @@
 """Builds the presenter in Blender and renders hair and cloth plates and the skin's light with Cycles.
 
 Run with the ``bpy`` wheel's Python: ``python scene.py DATA OUT STAGE [STAGE…] --who NAME [--scale 0.5] [--spp 40]``;
-files go to ``OUT/NAME/``. Stages: face (head only, few strands), beauty, skin, tone, hair_front, hair_back, cloth_front,
+files go to ``OUT/NAME/``. Stages: face (head only), beauty, skin (light bake), tone, hair_front, hair_back, cloth_front,
 cloth_back. Face and beauty show the painted skin when ``bake.py … paint`` has run.
 """
 
@@ -124,8 +124,8 @@ def setup(scale: float, spp: int, eye: np.ndarray, light: presenters.Light) -> b
     add_light("key", (-8.5, 11.0, 11.5), light.key, 0.9, target, (1.0, 0.955, 0.91))
     add_light("fill", (9.0, 6.5, 11.0), light.fill, 1.6, target, (0.93, 0.96, 1.0))
     add_light("under", (0.0, 0.5, 13.0), light.under, 1.0, target, (1.0, 0.96, 0.93))
-    add_light("rim_l", (9.0, 9.5, -9.0), light.rim_left, 0.6, target, (0.95, 0.975, 1.0))
-    add_light("rim_r", (-9.0, 9.5, -9.0), light.rim_right, 0.6, target, (0.95, 0.975, 1.0))
+    add_light("rim_l", (7.0, 9.5, -11.0), light.rim_left, 1.0, target, (0.95, 0.975, 1.0))
+    add_light("rim_r", (-7.0, 9.5, -11.0), light.rim_right, 1.0, target, (0.95, 0.975, 1.0))
     world = bpy.data.worlds.new("world")
     scene.world = world
     world.use_nodes = True
@@ -277,8 +277,11 @@ class Host:
                 obj.visible_camera = role in visible or role in holdout
 
 
-LIGHT_SIDE = 768
+LIGHT_SIDE = 1024
 """Light is smooth: half the atlas side, denoised and enlarged under full-size paint."""
+
+BAKE_POSE = {"eyeBlinkLeft": 0.30, "eyeBlinkRight": 0.30, "jawOpen": 0.08}
+"""Lids part shut and lips parted while light is baked: skin that folds away at rest still gets lit."""
 
 FACE_BORDER = (0.27, 0.73, 0.42, 1.0)
 """Part of the canvas the face stage renders: left, right, bottom, top from below."""
@@ -293,10 +296,13 @@ STAGES = {
 }
 
 
-def bake_skin(who: Host, scene: bpy.types.Scene, out: Path, spp: int) -> None:
-    """Combined light on plain skin into ``skin_light.exr`` (linear), seen from the camera."""
+def bake_skin(who: Host, scene: bpy.types.Scene, out: Path, spp: int, side: int) -> None:
+    """Combined light on plain skin, seen from the camera, denoised, into ``skin_light.npy`` (linear, f16[side, side, 3])."""
     who.show({"skin", "cloth", "hair_front", "hair_back"}, set(), {"hair_top"})
-    image = bpy.data.images.new("bake", LIGHT_SIDE, LIGHT_SIDE, float_buffer=True)
+    for obj in who.pieces:
+        # Lashes would leave streaks that do not follow a blink; eyes and teeth shade as they should.
+        obj.hide_render = obj.name.startswith("lash")
+    image = bpy.data.images.new("bake", side, side, float_buffer=True)
     node = who.skin.data.materials[0].node_tree.nodes.new("ShaderNodeTexImage")
     node.image = image
     who.skin.data.materials[0].node_tree.nodes.active = node
@@ -307,9 +313,39 @@ def bake_skin(who: Host, scene: bpy.types.Scene, out: Path, spp: int) -> None:
     scene.render.bake.view_from = "ACTIVE_CAMERA"
     scene.render.bake.margin = 6
     bpy.ops.object.bake(type="COMBINED")
-    pixels = np.empty(LIGHT_SIDE * LIGHT_SIDE * 4, np.float32)
+    pixels = np.empty(side * side * 4, np.float32)
     image.pixels.foreach_get(pixels)
-    np.save(out / "skin_light.npy", pixels.reshape(LIGHT_SIDE, LIGHT_SIDE, 4)[::-1, :, :3].astype(np.float16))
+    light = pixels.reshape(side, side, 4)[::-1, :, :3]
+    np.save(out / "skin_light.npy", denoise(scene, light, out / "light.exr").astype(np.float16))
+
+
+def denoise(scene: bpy.types.Scene, linear: np.ndarray, scratch: Path) -> np.ndarray:
+    """Intel's denoiser over a linear picture f32[h, w, 3], by way of the compositor and the file ``scratch``."""
+    h, w, _ = linear.shape
+    image = bpy.data.images.new("noisy", w, h, float_buffer=True)
+    rgba = np.ones((h, w, 4), np.float32)
+    rgba[..., :3] = linear
+    image.pixels.foreach_set(rgba[::-1].ravel())
+    tree = bpy.data.node_groups.new("denoise", "CompositorNodeTree")
+    tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
+    nodes = [tree.nodes.new(kind) for kind in ("CompositorNodeImage", "CompositorNodeDenoise", "NodeGroupOutput")]
+    nodes[0].image = image
+    tree.links.new(nodes[0].outputs["Image"], nodes[1].inputs["Image"])
+    tree.links.new(nodes[1].outputs[0], nodes[2].inputs[0])
+    empty = bpy.data.scenes.new("denoise")
+    empty.camera = scene.camera
+    empty.collection.objects.link(scene.camera)
+    empty.compositing_node_group = tree
+    empty.render.engine, empty.cycles.samples = "CYCLES", 1
+    empty.render.resolution_x, empty.render.resolution_y, empty.render.resolution_percentage = w, h, 100
+    empty.render.image_settings.file_format, empty.render.image_settings.color_depth = "OPEN_EXR", "32"
+    empty.render.filepath = str(scratch)
+    bpy.ops.render.render(write_still=True, scene=empty.name)
+    result = bpy.data.images.load(str(scratch))
+    pixels = np.empty(w * h * 4, np.float32)
+    result.pixels.foreach_get(pixels)
+    scratch.unlink()
+    return pixels.reshape(h, w, 4)[::-1, :, :3]
 
 
 def tone(scene: bpy.types.Scene, linear: np.ndarray, path: Path) -> None:
@@ -333,6 +369,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--spp", type=int, default=40)
     parser.add_argument("--strands", type=int, default=0)
+    parser.add_argument("--side", type=int, default=LIGHT_SIDE, help="texels of the skin's light")
     parser.add_argument("--pose", nargs="*", default=[], metavar="UNIT=AMOUNT")
     parser.add_argument("--who", choices=presenters.PRESENTERS, default="lin")
     args = parser.parse_args()
@@ -342,13 +379,9 @@ def main() -> None:
     who = Host(args.data, presenter, args.out)
     scene = setup(args.scale, args.spp, who.eye, presenter.light)
     if args.stages == ["tone"]:
-        for name in ("skin", "eye", "mouth"):
-            source_path = args.out / f"{name}_linear.npy"
-            if source_path.exists():
-                tone(scene, np.load(source_path).astype(np.float32), args.out / f"{name}.png")
+        tone(scene, np.load(args.out / "skin_linear.npy").astype(np.float32), args.out / "skin_lit.png")
         return
-    # Lids half shut and lips parted while light is baked: skin that folds away at rest still gets lit.
-    pose = {"eyeBlinkLeft": 0.45, "eyeBlinkRight": 0.45, "jawOpen": 0.10} if "skin" in args.stages else {}
+    pose = dict(BAKE_POSE) if "skin" in args.stages else {}
     pose.update({k: float(v) for k, _, v in (item.partition("=") for item in args.pose)})
     who.build(pose, args.strands, painted="skin" not in args.stages)
     if any(stage.startswith("hair") for stage in args.stages):
@@ -356,7 +389,7 @@ def main() -> None:
     for stage in args.stages:
         started = time.time()
         if stage == "skin":
-            bake_skin(who, scene, args.out, args.spp)
+            bake_skin(who, scene, args.out, args.spp, args.side)
         else:
             who.show(*STAGES[stage])
             scene.render.use_border = scene.render.use_crop_to_border = stage == "face"

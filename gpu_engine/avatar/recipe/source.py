@@ -123,6 +123,28 @@ def lower_arms(mesh: BaseMesh, shoulder_deg: float = 38.0, collar_deg: float = 3
             mesh.verts = np.where(half, mesh.verts + weight * (turned - mesh.verts), mesh.verts)
 
 
+def fit_units(units: dict[str, np.ndarray], rest: dict[str, float]) -> None:
+    """Let units undo the part of the resting look that stands in their way, in place.
+
+    An opening jaw takes back what presses the lips together and part of the smile; rounded lips and frowns take the
+    smile back; a blink takes back widened eyes. Amounts at full weight, so half of it at half weight.
+    """
+    shares = {"mouthSmile": 0.5, "mouthPress": 1.6, "mouthShrug": 1.6, "mouthClose": 1.6}
+    smile = [k for k in rest if k.startswith("mouthSmile")]
+    original = {k: units[k].copy() for k in rest}
+    for k, amount in rest.items():
+        share = next((v for start, v in shares.items() if k.startswith(start)), 0.0)
+        units["jawOpen"] -= share * amount * original[k]
+    for k in smile:
+        side = "Left" if k.endswith("Left") else "Right"
+        units[f"mouthFrown{side}"] -= 0.9 * rest[k] * original[k]
+        for rounded in ("mouthPucker", "mouthFunnel"):
+            units[rounded] -= 0.6 * rest[k] * original[k]
+    for side in ("Left", "Right"):
+        if f"eyeWide{side}" in rest:
+            units[f"eyeBlink{side}"] -= rest[f"eyeWide{side}"] * original[f"eyeWide{side}"]
+
+
 EYES_AT = (6.01, 1.105)
 """Height and depth (dm) at which everybody's eyes are put, so that one camera frames them all alike."""
 
@@ -136,6 +158,7 @@ def presenter(data: Path, name: str = "lin") -> tuple[BaseMesh, dict[str, np.nda
     units = face_units(data, len(mesh.verts))
     for unit, amount in face.rest.items():
         mesh.verts += amount * units[unit]
+    fit_units(units, face.rest)
     lower_arms(mesh)
     eye = (mesh.joint("l-eye") + mesh.joint("r-eye")) / 2
     mesh.verts += [0.0, EYES_AT[0] - eye[1], EYES_AT[1] - eye[2]]
