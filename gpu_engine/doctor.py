@@ -147,6 +147,20 @@ def _gpu() -> Finding:
     return _finding("GPU", "ok", ", ".join(gpu.name for gpu in found) or "none used: everything runs on the processor")
 
 
+def _gpu_renderer() -> Finding:
+    from gpu_engine.avatar.gl.context import open_context
+    from gpu_engine.avatar.renderer import AvatarError
+
+    try:
+        context, device = open_context()
+    except AvatarError as error:
+        return _finding("GPU renderer", "ok", f"not available: {error}")
+    context.release()
+    if device.software:
+        return _finding("GPU renderer", "ok", f"available for tests only: {device.renderer} draws on the processor")
+    return _finding("GPU renderer", "ok", f"available on {device.renderer}; never verified on a GPU by this project's tests")
+
+
 def _version(distribution: str) -> str:
     try:
         return importlib.metadata.version(distribution)
@@ -164,4 +178,5 @@ _CHECKS: dict[str, Callable[[], Finding]] = {
     "label font": _label,
     "renderer": _renderer,
     "GPU": _gpu,
+    "GPU renderer": _gpu_renderer,
 }

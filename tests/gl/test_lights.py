@@ -14,6 +14,7 @@ from gpu_engine.avatar.gl.lights import (
     irradiance,
     radiance,
     reflection,
+    rig_before,
     sphere_points,
 )
 
@@ -94,3 +95,18 @@ def test_cube_directions_point_out_of_their_faces() -> None:
 
     assert np.abs(faces).argmax(1).tolist() == [0, 0, 1, 1, 2, 2]
     assert np.sign(faces[np.arange(6), [0, 0, 1, 1, 2, 2]]).tolist() == [1, -1, 1, -1, 1, -1]
+
+
+def test_a_red_set_tints_the_light_and_leaves_its_brightness() -> None:
+    backdrop = np.zeros((90, 160, 3), np.uint8)
+    backdrop[:30] = (20, 20, 220)
+    backdrop[30:] = (120, 120, 120)
+
+    rig = rig_before(backdrop)
+
+    studio = LightRig()
+    luma = np.array([0.2126, 0.7152, 0.0722])
+    assert rig.sky[0] > 1.5 * studio.sky[0]
+    assert np.dot(rig.sky, luma) == pytest.approx(np.dot(studio.sky, luma))
+    assert rig.horizon == pytest.approx(studio.horizon, rel=0.01)
+    assert rig.lights == studio.lights

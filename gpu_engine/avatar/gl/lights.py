@@ -9,7 +9,7 @@ view = normal (split-sum approximation: Karis, "Real Shading in Unreal Engine 4"
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ F64 = NDArray[np.float64]
 MAX_LIGHTS = 8
 IRRADIANCE_SAMPLES = 256
 REFLECTION_SAMPLES = 64
+LUMA = np.array([0.2126, 0.7152, 0.0722])
+TINT = 0.6
+"""How much of a backdrop's colour reaches the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,26 @@ class LightRig:
         if key is None:
             return np.zeros(3)
         return np.asarray(key.radiance, np.float64) * math.sin(math.radians(key.radius_deg)) ** 2
+
+
+def rig_before(backdrop: NDArray[np.uint8], rig: LightRig | None = None) -> LightRig:
+    """``rig`` (default: the studio's) with its gradient tinted by what stands behind the host.
+
+    Args:
+        backdrop: uint8[h, w, 3] BGR sRGB. Its upper, middle and lower third colour sky, horizon and floor; brightness stays
+            the rig's own, because a dark set is not a dark studio.
+    """
+    rig = rig or LightRig()
+    encoded = backdrop[::8, ::8, ::-1].astype(np.float64) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    tinted = []
+    thirds = np.array_split(linear, 3)
+    for base, third in zip((rig.sky, rig.horizon, rig.floor), thirds, strict=True):
+        colour = third.reshape(-1, 3).mean(0) + 0.02
+        hue = colour / float(colour @ LUMA)
+        mixed = np.asarray(base) * (1 - TINT + TINT * hue)
+        tinted.append(tuple(float(v) for v in mixed * (np.asarray(base) @ LUMA) / (mixed @ LUMA)))
+    return replace(rig, sky=tinted[0], horizon=tinted[1], floor=tinted[2])
 
 
 def _edges(light: DiscLight) -> tuple[float, float]:

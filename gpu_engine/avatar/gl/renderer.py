@@ -15,7 +15,7 @@ from gpu_engine.avatar.framing import lens_for
 from gpu_engine.avatar.gl.context import open_context
 from gpu_engine.avatar.gl.geometry import VERTEX, VERTEX_FORMAT, VERTEX_INPUTS, morph_entries, plate_rows, vertex_rows
 from gpu_engine.avatar.gl.light_bake import LightBake, source
-from gpu_engine.avatar.gl.lights import LightRig, irradiance
+from gpu_engine.avatar.gl.lights import LightRig, irradiance, rig_before
 from gpu_engine.avatar.gl.readback import ReadBack
 from gpu_engine.avatar.gl.visibility import fit_visibility, orthographic
 from gpu_engine.avatar.pack import AvatarPack, Material, Part
@@ -67,13 +67,14 @@ class GlRenderer:
 
     def __init__(
         self, pack: AvatarPack, width: int, height: int, *, framing: str | None = None, samples: int = 4, delay: int = 0,
-        device_index: int | None = None,
+        device_index: int | None = None, tint_from_background: bool = False,
     ) -> None:  # fmt: skip
         """
         Args:
             pack: a loaded pack.
             width, height: as for the CPU renderer; the width a multiple of 4.
             samples: MSAA, capped to what the driver offers; 0 for none.
+            tint_from_background: colour the light around by the first picture :meth:`render` is given.
             delay: pictures by which :meth:`pull` trails :meth:`submit`; :meth:`render` always waits.
 
         Raises:
@@ -84,6 +85,7 @@ class GlRenderer:
             raise AvatarError(f"canvas {width}x{height}: the GPU renderer needs a width that is a multiple of 4")
         self.pack, self.width, self.height = pack, width, height
         self.rig = LightRig()
+        self._tint_from_background = tint_from_background
         self.context, self.device = open_context(device_index)
         gl = self.context
         self._bake = LightBake(gl)
@@ -332,6 +334,8 @@ class GlRenderer:
         """Composite the host over ``canvas`` (uint8[height, width, 3], BGR) in place; waits for the GPU."""
         if canvas.shape != (self.height, self.width, 3) or canvas.dtype != np.uint8:
             raise AvatarError(f"canvas must be uint8[{self.height}, {self.width}, 3], is {canvas.dtype}{list(canvas.shape)}")
+        if self._tint_from_background:
+            self.rig, self._tint_from_background = rig_before(canvas, self.rig), False
         self.set_background(canvas)
         self.draw(frame)
         self._read.push_framebuffer(self._resolved)
