@@ -34,9 +34,10 @@ def main() -> int:
 
     cv2.setNumThreads(1)
     spec = load_spec(options.spec)
-    picture = ShowPicture(spec, open_renderer(spec.avatar, spec.video.width, spec.video.height))
+    picture = ShowPicture(spec, open_renderer(spec.avatar, spec.video.width, spec.video.height, fps=spec.video.fps))
     # Only now: who has said hello must answer pings, and a first start compiles for longer than a hung process may be silent.
     supervisor = SupervisorPort(options.run_dir, os.getpid())
+    picture.report_to(lambda state, reason: supervisor.emit("avatar", state=state, reason=reason))
     if spec.clock == "real":
         picture.live = LiveMotion(
             options.run_dir, lambda state, reason: supervisor.emit("motion", state=state, reason=reason)

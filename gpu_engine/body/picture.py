@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.avatar.neural.hearing import Hearing
 from gpu_engine.avatar.renderer import AvatarRenderer
 from gpu_engine.body.stopwatch import Stopwatch
 from gpu_engine.body.timeline import Scene
@@ -23,8 +26,14 @@ class ShowPicture:
         self._background = self._stage.background()
         self._mixer = Mixer(spec.seed)
         self._renderer = renderer
+        self._hearing = renderer if isinstance(renderer, Hearing) else None
         self.live: LiveMotion | None = None
         """Set by a show in real time: a source outside may drive the host."""
+
+    def report_to(self, on_event: Callable[[str, str], None]) -> None:
+        """Have a renderer that draws from sound say what it falls back to: ``on_event(state, reason)``."""
+        if self._hearing is not None:
+            self._hearing.on_event = on_event
 
     def draw(self, canvas: NDArray[np.uint8], scene: Scene, time: FrameTime, watch: Stopwatch) -> None:
         """Fill ``canvas`` with frame ``time``."""
@@ -36,6 +45,8 @@ class ShowPicture:
             self.live.publish(motion, scene.speaking)
         watch.lap("motion")
         np.copyto(canvas, self._background)
+        if self._hearing is not None:
+            self._hearing.hear(scene.sound, time.media_ms)
         self._renderer.render(motion, canvas)
         watch.lap("avatar")
         self._stage.compose(canvas, StageState(caption=scene.caption, card=scene.card, media_ms=time.media_ms))

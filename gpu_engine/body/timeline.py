@@ -75,6 +75,44 @@ class _Clip:
 
 
 @dataclass(frozen=True, slots=True)
+class ClipSound:
+    """The sound of the playing clip around one frame, for a renderer that draws from sound.
+
+    Attributes:
+        serial: which clip, in the order in which clips came.
+        at: sample of the frame's middle, at 48 kHz from the clip's first.
+    """
+
+    serial: int
+    at: int
+    _clip: _Clip
+
+    @property
+    def stop(self) -> int:
+        """Samples that exist and will be played: grows while the clip is made, shrinks when it is cut."""
+        return self._clip.stop
+
+    def read(self, start: int, stop: int) -> NDArray[np.int16]:
+        """int16[stop - start]; silence outside ``0..self.stop``. From the past or the future of the playhead."""
+        clip = self._clip
+        out = np.zeros(stop - start, dtype=np.int16)
+        low, high = max(0, start), min(stop, clip.stop)
+        # Pieces are looked for from the playhead on: what is read lies near it.
+        number, begin = clip.first_pcm, clip.first_pcm_start
+        while begin > low and number > 0:
+            number -= 1
+            begin -= len(clip.pcm[number])
+        while begin < high and number < len(clip.pcm):
+            piece = clip.pcm[number]
+            inside, until = max(low, begin), min(high, begin + len(piece))
+            if until > inside:
+                out[inside - start : until - start] = piece[inside - begin : until - begin]
+            begin += len(piece)
+            number += 1
+        return out
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """What to show during one frame."""
 
@@ -85,6 +123,7 @@ class Scene:
     caption: str
     card: Card
     gesture: tuple[Gesture, ...] = ()
+    sound: ClipSound | None = None
 
 
 class Timeline:
@@ -308,7 +347,8 @@ class Timeline:
         started_ms = now_ms - clip.offset // SAMPLES_PER_MS
         emphasis = tuple(started_ms + ms for ms in clip.emphasis_ms)
         gesture = tuple(Gesture(g.kind, started_ms + g.at_ms) for g in clip.begin.gesture)
-        return Scene(lips, True, self._emotion_at(clip, at_ms), emphasis, caption, self._card, gesture)
+        sound = ClipSound(clip.order, max(0, clip.offset + lead_ms * SAMPLES_PER_MS), clip)
+        return Scene(lips, True, self._emotion_at(clip, at_ms), emphasis, caption, self._card, gesture, sound)
 
     @staticmethod
     def _emotion_at(clip: _Clip, at_ms: int) -> Emotion:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gpu_engine.avatar.neural.hearing import Hearing
 from gpu_engine.avatar.neural.manifest import load_head
 from gpu_engine.avatar.neural.renderer import EASE_FRAMES, NeuralRenderer
-from gpu_engine.avatar.neural.sound import Hearing, RecordedSound
+from gpu_engine.avatar.neural.sound import RecordedSound
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.motion.vocabulary import rest_frame
 from tests.neural import heads
@@ -39,6 +40,12 @@ def head_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_renderer(path: Path, tmp_path: Path, **options: object) -> NeuralRenderer:
     size = (heads.WIDTH, heads.HEIGHT)
     return NeuralRenderer(load_head(path), *size, cache=tmp_path, **{"clock": FakeClock(), **options})  # type: ignore[arg-type]
+
+
+def events_of(renderer: NeuralRenderer) -> list[tuple[str, str]]:
+    events: list[tuple[str, str]] = []
+    renderer.on_event = lambda state, reason: events.append((state, reason))
+    return events
 
 
 def draw(renderer: NeuralRenderer, sound: RecordedSound | None, frame: int) -> NDArray[np.uint8]:
@@ -138,13 +145,11 @@ def test_an_open_mouth_in_the_recording_is_drawn_in_silence(tmp_path: Path) -> N
 def test_values_that_are_not_finite_hold_the_recording_and_are_reported(tmp_path: Path) -> None:
     renderer = open_renderer(heads.wav2lip(tmp_path, special="nan"), tmp_path)
     plain = open_renderer(tmp_path / "head.json", tmp_path)
-    sound = RecordedSound(heads.speech(2.0))
+    sound, events = RecordedSound(heads.speech(2.0)), events_of(renderer)
     for frame in range(8):
         assert np.array_equal(draw(renderer, sound, frame), draw(plain, None, frame))
-    events = renderer.take_events()
-    assert [event["state"] for event in events] == ["held"]
-    assert "not finite" in events[0]["reason"] and "3 times" in events[0]["reason"]
-    assert renderer.take_events() == []
+    ((state, reason),) = events
+    assert state == "held" and "not finite" in reason and "3 times" in reason
     assert renderer.held_frames == 8
     with pytest.raises(AvatarError, match="not finite"):
         renderer.warm_up()
@@ -153,18 +158,17 @@ def test_values_that_are_not_finite_hold_the_recording_and_are_reported(tmp_path
 def test_a_network_slower_than_the_show_holds_and_is_tried_again(head_path: Path, tmp_path: Path) -> None:
     clock = FakeClock(step_s=0.02)
     renderer = open_renderer(head_path, tmp_path, clock=clock)
-    sound = RecordedSound(heads.speech(40.0))
+    sound, events = RecordedSound(heads.speech(40.0)), events_of(renderer)
     for frame in range(14):
         draw(renderer, sound, frame)
-    (event,) = renderer.take_events()
-    assert event["state"] == "held"
-    assert "takes 40 ms a frame, more than 32 ms" in event["reason"]
+    ((state, reason),) = events
+    assert state == "held" and "takes 40 ms a frame, more than 32 ms" in reason
     held = renderer.held_frames
     assert held >= 2
     clock.step_s = 0.0001
     for frame in range(14, 14 + 270):
         draw(renderer, sound, frame)
-    assert [event["state"] for event in renderer.take_events()] == ["drawing"]
+    assert [state for state, _ in events] == ["held", "drawing"]
     assert renderer.held_frames - held < 255 and renderer.drawn_frames > 12
 
 

@@ -172,7 +172,7 @@ _FLUX = 0.19
 """Mean change of a band between columns, in units of log-mel, that counts as a new sound."""
 
 
-def resample_48k(pcm: NDArray[np.int16], rate_hz: int, taps: Floats | None = None) -> Floats:
+def resample_48k(pcm: NDArray[np.int16], rate_hz: int) -> Floats:
     """int16 at 48 kHz to float32 in -1..1 at ``rate_hz``, a divisor of 48 kHz; whole recordings, zero phase.
 
     Raises:
@@ -181,7 +181,7 @@ def resample_48k(pcm: NDArray[np.int16], rate_hz: int, taps: Floats | None = Non
     if 48_000 % rate_hz:
         raise ValueError(f"features at {rate_hz} Hz: the rate must divide 48000 (16000, 24000 and 48000 do)")
     decimator = Decimator(48_000 // rate_hz)
-    out = decimator.push(np.concatenate([pcm, np.zeros(decimator.delay, np.int16)]))
+    out = decimator.push(np.concatenate([pcm, np.zeros(decimator.delay + -len(pcm) % decimator.factor, np.int16)]))
     return out[decimator.delay // decimator.factor :]
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
+from gpu_engine.avatar.neural.hearing import Sound
 from gpu_engine.avatar.neural.loop import RecordedLoop
 from gpu_engine.avatar.neural.manifest import Head, load_head
 from gpu_engine.avatar.neural.network import HeadNetwork, NetworkFault
 from gpu_engine.avatar.neural.paste import Paster
-from gpu_engine.avatar.neural.sound import RATE_HZ, RecordedSound, Sound, open_ear
+from gpu_engine.avatar.neural.sound import RATE_HZ, RecordedSound, open_ear
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.motion.vocabulary import MotionFrame
+
+log = structlog.get_logger(__name__)
 
 Image = NDArray[np.uint8]
 
@@ -53,6 +58,7 @@ class NeuralRenderer:
     Attributes:
         stage_ms: milliseconds of the last frame by stage (``STAGES``).
         drawn_frames, held_frames: frames with a drawn mouth, and speaking frames that had to do without.
+        on_event: called with 'held' or 'drawing' and a reason.
     """
 
     def __init__(
@@ -96,7 +102,7 @@ class NeuralRenderer:
         self._held_until_ms = -1.0
         self._hold_ms = _HOLD_MS
         self._faults = 0
-        self._events: deque[dict[str, str]] = deque(maxlen=32)
+        self.on_event: Callable[[str, str], None] | None = None
         self.stage_ms = dict.fromkeys(STAGES, 0.0)
         self.drawn_frames = self.held_frames = 0
 
@@ -104,12 +110,6 @@ class NeuralRenderer:
     def look_ahead_ms(self) -> float:
         """Sound that a frame needs to be known ahead of its middle; beyond what exists silence is assumed."""
         return float(self.ear.look_ahead_ms + (self._batch - 1) * 1000.0 / self._fps)
-
-    def take_events(self) -> list[dict[str, str]]:
-        """What happened since the last call: ``state`` ('held' or 'drawing') and ``reason``."""
-        events = list(self._events)
-        self._events.clear()
-        return events
 
     def hear(self, sound: Sound | None, media_ms: float) -> None:
         """The sound of the frame at ``media_ms``; call before :meth:`render`."""
@@ -223,15 +223,22 @@ class NeuralRenderer:
         self._faults = 0
 
     def _tell(self, state: str, reason: str) -> None:
-        self._events.append({"state": state, "reason": reason})
+        if self.on_event is not None:
+            self.on_event(state, reason)
 
 
-def open_head(path: str | Path, width: int, height: int, *, fps: float = 25.0, providers: Sequence[str] = ()) -> NeuralRenderer:
-    """The renderer of a ``head.json``, warmed up.
+def providers_from_environment() -> tuple[str, ...]:
+    """Execution providers of ``LUMIHOST_ONNX_PROVIDERS`` (comma-separated, in order of preference); none: the default order."""
+    return tuple(name.strip() for name in os.environ.get("LUMIHOST_ONNX_PROVIDERS", "").split(",") if name.strip())
+
+
+def open_head(path: str | Path, width: int, height: int, *, fps: float = 25.0) -> NeuralRenderer:
+    """The renderer of a ``head.json``, warmed up, on the providers of the environment.
 
     Raises:
         AvatarError: naming the file, the field and the way out.
     """
-    renderer = NeuralRenderer(load_head(path), width, height, fps=fps, providers=providers)
+    renderer = NeuralRenderer(load_head(path), width, height, fps=fps, providers=providers_from_environment())
+    log.info("neural head", head=renderer.head.name, **{k: list(v) for k, v in asdict(renderer.network.providers).items()})
     renderer.warm_up()
     return renderer

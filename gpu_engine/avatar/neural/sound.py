@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar.neural.features import Decimator, FeatureSpec, FeatureStream, mel_filters, resample_48k
+from gpu_engine.avatar.neural.hearing import Pcm, Sound
 from gpu_engine.avatar.neural.manifest import AudioFeature, Encoder
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.inference.onnx import InferenceError, open_session
@@ -20,39 +21,6 @@ _KEPT_COLUMNS = 512
 _RESTART_S = 1.0
 
 Floats = NDArray[np.float32]
-Pcm = NDArray[np.int16]
-
-
-class Sound(Protocol):
-    """A clip while it plays. All counts are samples at 48 kHz from the clip's first."""
-
-    @property
-    def serial(self) -> int:
-        """Which clip: grows with every clip."""
-        ...
-
-    @property
-    def at(self) -> int:
-        """The middle of the frame to draw."""
-        ...
-
-    @property
-    def stop(self) -> int:
-        """How far the sound exists now; it grows while the clip is made, and shrinks when the clip is cut."""
-        ...
-
-    def read(self, start: int, stop: int) -> Pcm:
-        """int16[stop - start]; silence outside ``0..stop``."""
-        ...
-
-
-@runtime_checkable
-class Hearing(Protocol):
-    """A renderer that wants the sound of each frame before it draws it."""
-
-    def hear(self, sound: Sound | None, media_ms: float) -> None:
-        """The sound of the frame at ``media_ms``, or ``None`` in silence."""
-        ...
 
 
 class RecordedSound:
