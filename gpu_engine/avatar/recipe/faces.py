@@ -84,7 +84,7 @@ LIN = Face(
         "cheek/l-cheek-bones-incr": 0.35, "cheek/l-cheek-volume-decr": 0.35, "cheek/l-cheek-trans-up": 0.2,
         "nose/nose-width3-decr": 0.40, "nose/nose-flaring-decr": 0.30, "nose/nose-point-width-decr": 0.35,
         "nose/nose-volume-decr": 0.20, "nose/nose-greek-incr": 0.20, "nose/nose-scale-depth-incr": 0.15,
-        "mouth/mouth-angles-up": 0.30, "mouth/mouth-upperlip-volume-decr": 0.05, "mouth/mouth-lowerlip-volume-decr": 0.05,
+        "mouth/mouth-angles-up": 0.30, "mouth/mouth-lowerlip-volume-decr": 0.10, "mouth/mouth-scale-vert-decr": 0.30,
         "mouth/mouth-cupidsbow-incr": 0.30, "mouth/mouth-scale-horiz-decr": 0.20, "mouth/mouth-trans-up": 0.1,
         "neck/neck-scale-horiz-decr": 0.55, "neck/neck-scale-depth-decr": 0.3, "ears/l-ear-scale-decr": 0.45,
         "ears/l-ear-wing-decr": 0.5,
@@ -94,7 +94,7 @@ LIN = Face(
         "mouthPressLeft": 0.08, "mouthPressRight": 0.08, "mouthShrugLower": 0.10, "mouthClose": 0.06,
     },
     skin=Complexion(
-        base=(222, 174, 147), blush=(214, 122, 106), shadow=(170, 110, 88), lip=(178, 102, 94), lip_amount=0.50,
+        base=(222, 174, 147), blush=(214, 122, 106), shadow=(170, 110, 88), lip=(174, 90, 86), lip_amount=0.56,
         brow=(44, 31, 26), hair=(30, 23, 21), make_up=0.5, brow_width=1.25, brow_arch=0.8, moles=((0.34, -0.50, 0.006),),
     ),
     iris=Iris((112, 70, 42), (62, 36, 22), (22, 14, 12)),
@@ -116,6 +116,7 @@ MARCO = Face(
         "mouth/mouth-upperlip-volume-incr": 0.35, "mouth/mouth-lowerlip-volume-incr": 0.15,
         "mouth/mouth-angles-up": 0.2, "mouth/mouth-trans-up": 0.15,
         "neck/neck-scale-horiz-decr": 0.10, "ears/l-ear-wing-decr": 0.4, "ears/l-ear-scale-decr": 0.2,
+        "torso/measure-shoulder-dist-decr": 0.35, "torso/torso-scale-horiz-decr": 0.25,
     },
     rest={
         "mouthSmileLeft": 0.28, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.16, "cheekSquintRight": 0.16,

@@ -213,6 +213,39 @@ class Host:
             made.append(obj)
         return made
 
+    def _clothes(self) -> list[tuple[bpy.types.Object, np.ndarray, np.ndarray]]:
+        """Objects, vertices and triangles of ``clothes.npz`` if it is baked, or else of today's cut."""
+        made = []
+        if (self.out / "clothes.npz").exists():
+            saved = np.load(self.out / "clothes.npz")
+            picture = self.out / "cloth_albedo.png"
+            for name in (str(p) for p in saved["parts"]):
+                verts, tris = saved[f"{name}_verts"].astype(float), saved[f"{name}_tris"].astype(int)
+                grey = tuple(float(v) for v in paint.srgb(*self.who.face.skin.base)) if "hand" in name else (0.10, 0.11, 0.13)
+                mat = principled(name, grey, Roughness=0.75)
+                obj = add_mesh(name, verts, tris, mat)
+                if picture.exists():
+                    tex = mat.node_tree.nodes.new("ShaderNodeTexImage")
+                    tex.image = bpy.data.images.load(str(picture), check_existing=True)
+                    mat.node_tree.links.new(tex.outputs["Color"], mat.node_tree.nodes["Principled BSDF"].inputs["Base Color"])
+                layer = obj.data.uv_layers.new(name="atlas")
+                corner = saved[f"{name}_uv"][tris].reshape(-1, 2) * [1, -1] + [0, 1]
+                layer.data.foreach_set("uv", corner.astype(np.float32).ravel())
+                made.append((obj, verts, tris))
+            return made
+        mats = {
+            "cloth": fabric("cloth", (0.088, 0.155, 0.228), 900.0, 0.35, ribs=False),
+            "knit": fabric("knit", (0.80, 0.76, 0.69), 95.0, 0.8, ribs=True),
+            "button": principled("button", (0.10, 0.14, 0.18), Roughness=0.35),
+        }
+        for part in garment.build(self.mesh, **_takes(garment.build, outfit=self.who.outfit)):
+            obj = add_mesh(part.name, part.verts, part.tris, mats[part.material])
+            if part.thickness:
+                mod = obj.modifiers.new("solid", "SOLIDIFY")
+                mod.thickness, mod.offset = part.thickness * 0.1, -1.0
+            made.append((obj, part.verts, part.tris))
+        return made
+
     def skin_units(self) -> dict[str, np.ndarray]:
         """Face units on the refined skin."""
         patch = paint.skin_patch(self.mesh)
@@ -231,24 +264,11 @@ class Host:
         gloss = self.skin.data.attributes.new("roughness", "FLOAT", "POINT")
         gloss.data.foreach_set("value", paint.roughness(mesh, patch, self.data, self.who).astype(np.float32))
         self.pieces = self._feature_objects(rest, pose)
-        mats = {
-            "cloth": fabric("cloth", (0.088, 0.155, 0.228), 900.0, 0.35, ribs=False),
-            "knit": fabric("knit", (0.80, 0.76, 0.69), 95.0, 0.8, ribs=True),
-            "button": principled("button", (0.10, 0.14, 0.18), Roughness=0.35),
-        }
-        self.cloth = []
-        solids_v, solids_n = [], []
-        for part in garment.build(mesh, **_takes(garment.build, outfit=self.who.outfit)):
-            obj = add_mesh(part.name, part.verts, part.tris, mats[part.material])
-            if part.thickness:
-                mod = obj.modifiers.new("solid", "SOLIDIFY")
-                mod.thickness, mod.offset = part.thickness * 0.1, -1.0
-                bevel = obj.modifiers.new("soft", "BEVEL")
-                bevel.width, bevel.segments, bevel.limit_method = 0.0012, 2, "ANGLE"
+        self.cloth, solids_v, solids_n = [], [], []
+        for obj, verts, faces in self._clothes():
             self.cloth.append(obj)
-            if part.name in ("blazer", "collar", "lapel_l", "lapel_r"):
-                solids_v.append(part.verts)
-                solids_n.append(surface.vertex_normals(part.verts, part.tris))
+            solids_v.append(verts)
+            solids_n.append(surface.vertex_normals(verts, faces))
         tris = surface.triangles(step.faces)
         normals = surface.vertex_normals(rest, tris)
         low = (rest[:, 1] < self.eye[1] + 0.1) & (rest[:, 1] > 3.6)

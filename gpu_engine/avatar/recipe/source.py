@@ -126,17 +126,16 @@ def lower_arms(mesh: BaseMesh, shoulder_deg: float = 38.0, collar_deg: float = 3
 def fit_units(units: dict[str, np.ndarray], rest: dict[str, float]) -> None:
     """Let units undo the part of the resting look that stands in their way, in place.
 
-    An opening jaw takes back what presses the lips together and part of the smile; rounded lips and frowns take the
-    smile back; a blink takes back widened eyes. Amounts at full weight, so half of it at half weight.
+    An opening jaw takes back half of the resting smile, rounded lips and frowns most of it; a blink takes back widened
+    eyes. (What presses the lips together is given back by the jaw's gain in ``pack.py``.) Amounts hold at full weight.
     """
-    shares = {"mouthSmile": 0.5, "mouthPress": 1.6, "mouthShrug": 1.6, "mouthClose": 1.6}
+    original = {k: units[k].copy() for k in rest}
     smile = [k for k in rest if k.startswith("mouthSmile")]
     original = {k: units[k].copy() for k in rest}
-    for k, amount in rest.items():
-        share = next((v for start, v in shares.items() if k.startswith(start)), 0.0)
-        units["jawOpen"] -= share * amount * original[k]
+    smile = [k for k in rest if k.startswith("mouthSmile")]
     for k in smile:
         side = "Left" if k.endswith("Left") else "Right"
+        units["jawOpen"] -= 0.5 * rest[k] * original[k]
         units[f"mouthFrown{side}"] -= 0.9 * rest[k] * original[k]
         for rounded in ("mouthPucker", "mouthFunnel"):
             units[rounded] -= 0.6 * rest[k] * original[k]
