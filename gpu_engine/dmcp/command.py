@@ -39,6 +39,14 @@ def add_commands(commands: Any) -> None:
     dmcp.add_argument("--runs", type=Path, help="folder with one run directory per session")
     dmcp.add_argument("--tls-cert", type=Path, help="PEM file: serve wss:// instead of ws://")
     dmcp.add_argument("--tls-key", type=Path, help="PEM file of the certificate's key")
+    dmcp.add_argument("--hello-timeout", type=float, default=5.0, metavar="S", help="for a client to say hello (default: 5)")
+    dmcp.add_argument(
+        "--ended-after",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="a session without a body is over after S seconds (default: 10)",
+    )
     dmcp.add_argument("--follow-parent", action="store_true", help="end when the parent process ends")
     actions = dmcp.add_subparsers(dest="action")
 
@@ -89,6 +97,7 @@ def _serve(options: argparse.Namespace) -> int:
     import uvloop
 
     from gpu_engine.dmcp.gateway import Gateway, KeyFile, KeysUnreadable, listening_socket
+    from gpu_engine.dmcp.limits import Limits
 
     if options.keys is None or options.runs is None:
         raise CommandRefused("the gateway needs --keys FILE and --runs DIR (`dmcp keygen` makes a key pair)")
@@ -98,6 +107,7 @@ def _serve(options: argparse.Namespace) -> int:
     # Its words about a peer's malformed frames; we count the closes.
     logging.getLogger("picows").setLevel(logging.CRITICAL)
     raise_file_limit()
+    limits = Limits(hello_timeout_s=options.hello_timeout, ended_after_s=options.ended_after)
     try:
         keys = KeyFile(options.keys)
         sock = socket.socket(fileno=options.fd) if options.fd is not None else listening_socket(options.host, options.port)
@@ -109,7 +119,7 @@ def _serve(options: argparse.Namespace) -> int:
         raise CommandRefused(f"cannot listen on {options.host}:{options.port}: {error}") from error
 
     async def serve() -> None:
-        gateway = Gateway(options.runs.resolve(), keys)
+        gateway = Gateway(options.runs.resolve(), keys, limits)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, gateway.stop)
