@@ -22,7 +22,9 @@ class ShowPicture:
     """Implements :class:`gpu_engine.body.loop.Picture` for one session."""
 
     def __init__(self, spec: SessionSpec, renderer: AvatarRenderer) -> None:
-        self._stage = Stage(spec.video.width, spec.video.height, spec.lang, spec.label.in_lang(spec.lang))
+        self._stage = Stage(
+            spec.video.width, spec.video.height, spec.lang, spec.label.in_lang(spec.lang), backdrop=spec.backdrop
+        )
         self._background = self._stage.background()
         self._mixer = Mixer(spec.seed)
         self._renderer = renderer

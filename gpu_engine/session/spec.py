@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from gpu_engine.session.clock import FrameGrid
+from gpu_engine.stage.backdrop_names import check_name
 
 Lang = Literal["zh", "en"]
 
@@ -231,6 +232,7 @@ class SessionSpec(_Model):
     duration_s: float | None = Field(default=None, gt=0, description="stop after this much media; None = until stopped")
     lang: Lang = "zh"
     avatar: str = "lin"
+    backdrop: str = Field(default="daylight", description="shipped studio (daylight, boutique, studio) or path of a picture")
     voice: Voice = Voice()
     video: Video = Video()
     label: Text = Text(zh="AI生成 · 数字人", en="AI-generated · digital human")
@@ -242,6 +244,11 @@ class SessionSpec(_Model):
     comments: tuple[ScheduledComment, ...] = ()
     producer: Producer = Producer()
     cache_dir: str | None = Field(default=None, description="speech cache of this tenant on this node")
+
+    @field_validator("backdrop")
+    @classmethod
+    def _backdrop_is_known(cls, backdrop: str) -> str:
+        return check_name(backdrop)
 
     @model_validator(mode="after")
     def _references_hold(self) -> SessionSpec:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gpu_engine.session.timeline import Card
-from gpu_engine.stage.backdrop_store import stored_backdrop
+from gpu_engine.stage.backdrop import load_backdrop
 from gpu_engine.stage.blend import Sprite, blend
 from gpu_engine.stage.layout import layout
 from gpu_engine.stage.sprites import caption_sprite, card_sprite, fit_picture, label_sprite, picture_size, shadow
@@ -75,12 +75,13 @@ class _Overlay:
 class Stage:
     """Everything drawn in front of and behind the host, for one session. Not thread-safe."""
 
-    def __init__(self, width: int, height: int, lang: str, label: str) -> None:
+    def __init__(self, width: int, height: int, lang: str, label: str, backdrop: str = "daylight") -> None:
         """Set the stage for ``width`` x ``height`` px frames.
 
         Args:
             lang: 'zh' or 'en', for the few words the stage itself writes.
             label: the AI-content label shown on every frame.
+            backdrop: a shipped studio or the path of a picture, loaded by :meth:`background`.
 
         Raises:
             StageError: the label names no AI generation, has characters the font lacks, or the font files are missing.
@@ -97,6 +98,8 @@ class Stage:
             )
         self._plan = layout(width, height)
         self._lang = lang
+        self._backdrop = backdrop
+        self._background: NDArray[np.uint8] | None = None
         self._label = label_sprite(label, self._plan)
         self._shade = shadow(
             (self._plan.card.width, self._plan.card.height), round(0.026 * self._plan.short), round(0.016 * self._plan.short)
@@ -120,8 +123,14 @@ class Stage:
         blend(canvas, self._label)
 
     def background(self) -> NDArray[np.uint8]:
-        """The studio without host, uint8[height, width, 3] BGR. Takes a second or two: call once."""
-        return stored_backdrop(self._plan.width, self._plan.height, self._plan.host_x)
+        """The studio without host, uint8[height, width, 3] BGR: read and fitted once, the same array at every call.
+
+        Raises:
+            StageError: the backdrop is a picture that cannot be used.
+        """
+        if self._background is None:
+            self._background = load_backdrop(self._backdrop, self._plan)
+        return self._background
 
     def preload(self, path: str) -> None:
         """Start loading a card picture; ``pictures_failed`` names those that could not be read."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
 from hair import curls, lob, swept
 from hair.scalp import HAIRLINES, Head
 from hair.strands import Solid

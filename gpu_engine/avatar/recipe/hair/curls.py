@@ -50,7 +50,7 @@ def _springs(
     turns = length / rise
     hand = rng.choice([-1.0, 1.0], n)
     phase = rng.uniform(0, 2 * np.pi, n)
-    angle = hand[which, None] * (2 * np.pi * turns[which, None] * s ** 0.92) + phase[which, None]
+    angle = hand[which, None] * (2 * np.pi * turns[which, None] * s**0.92) + phase[which, None]
     angle = angle + rng.normal(0, 0.16, (m, 1))
     radius = coil[which, None] * np.clip(s * 4, 0, 1) ** 0.8 * rng.uniform(0.86, 1.14, (m, 1)) * (1 - 0.25 * s)
     off = rng.normal(0, 0.0085 * u, (m, 1, 2)) * np.clip(s * 3, 0.3, 1)[..., None]
@@ -79,12 +79,15 @@ def grow(
     least = r[:, :1] - 0.004
     scale = np.maximum(r, least) / np.maximum(r, 1e-6)
     path = head.centre + (path - head.centre) * scale[..., None]
+    keep = ~head.over_face(path, "amara", slack=0.16)
+    path, which, loose = path[keep], which[keep], loose[keep]
     root = path[:, 0]
     back = root[:, 2] < head.centre[2] - 0.30 * head.unit
     radius = taper(len(path), POINTS, 0.00080, 0.45, 2.0)
     radius[loose] *= 0.75
     az = np.abs(head.azimuth(root))
-    temple = np.exp(-(((az - 62) / 20) ** 2)) * np.exp(-((np.maximum(head.above_hairline(root, "amara") - 0.02, 0) / 0.22) ** 2))
+    inward = np.maximum(head.above_hairline(root, "amara") - 0.02, 0)
+    temple = np.exp(-(((az - 62) / 20) ** 2) - (inward / 0.22) ** 2)
     grey = (rng.random(len(axis))[which] < 0.30 * temple + 0.015) & (rng.random(len(path)) < 0.7)
     grey |= rng.random(len(path)) < 0.10 * temple + 0.004
     melanin = np.where(grey, rng.uniform(0.06, 0.22, len(path)), np.clip(rng.normal(0.90, 0.03, len(path)), 0.8, 0.97))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hair.scalp import Head, Skull, roots, unit_vectors
-from hair.strands import Solid, clump, frames, frizz, nearest_guides, shell, smooth, taper, trace
+from hair.strands import Solid, clump, frizz, nearest_guides, shell, smooth, taper, trace
 
 POINTS = 44
 PART_X = 0.29
@@ -53,14 +53,15 @@ def _fall(
         want = away * (1 - weight) + (np.array([0, -1.0, 0]) + inward) * weight
         return unit_vectors(want), 0.30
 
-    hug = shell(skull, layer, head.eye_y - 0.62 * u, ramp=0.11)
-
     def settle(p: np.ndarray, s: float) -> np.ndarray:
-        p = hug(p, s)
+        # Volume swells away from the parting, so that the dome dips there softly and has no notch.
+        swell = 0.25 + 0.75 * np.clip(np.abs(p[:, 0] - part_x(p[:, 2], head)) / (0.50 * u), 0, 1) ** 0.8
+        thick = layer * np.where(head.height(p) > 0.55, swell, 1.0)
+        p = shell(skull, thick, head.eye_y - 0.62 * u, ramp=0.11)(p, s)
         rel = p - head.centre
         # A roof as well as a floor: hair lies on the head and hangs from its widest place.
         r = np.linalg.norm(rel, axis=1)
-        roof = skull.radius(rel) + layer * min(1.0, s / 0.11) * 1.15 + 0.035 * u
+        roof = skull.radius(rel) + thick * min(1.0, s / 0.11) * 1.15 + 0.035 * u
         over = (head.height(p) > 0.0) & (r > roof)
         rel = rel * np.where(over, 0.35 + 0.65 * roof / np.maximum(r, 1e-6), 1.0)[:, None]
         p = head.centre + rel
@@ -84,21 +85,24 @@ def _fall(
     fall = np.abs(head.azimuth(low))
     frame = (fall < 66) & (h0 > 0.3) & (rng.random(n) < 0.30)
     # Over the shoulder the cut ends where the shoulder begins; before it locks hang to the collarbones.
-    tip = np.interp(fall, [50, 66, 82, 100, 120], [-1.86, -1.84, -1.60, -1.60, -1.80])
+    tip = np.interp(fall, [50, 66, 82, 100, 120], [-1.86, -1.80, -1.44, -1.44, -1.80])
     tip += 0.30 * np.clip((80 - fall) / 30, 0, 1) * rng.random(n) + 0.30 * rank * rng.random(n) ** 2
     tip = np.where(frame, rng.uniform(-1.30, -0.70, n), tip) + rng.normal(0, 0.05, n)
-    return _cut(long, head.eye_y + tip * u, POINTS), side
+    # A strand that slides out over the shoulder is cut there, or it would lie along the arm.
+    wide = (np.abs(long[..., 0]) > rng.uniform(0.84, 0.95, n)[:, None] * u) & (head.height(long) < -1.12)
+    return _cut(long, head.eye_y + tip * u, wide, POINTS), side
 
 
-def _cut(path: np.ndarray, tip_y: np.ndarray, points: int) -> np.ndarray:
-    """End each strand where it first passes below ``tip_y`` and space its points evenly."""
+def _cut(path: np.ndarray, tip_y: np.ndarray, stop: np.ndarray, points: int) -> np.ndarray:
+    """End each strand where it first passes below ``tip_y`` or into ``stop`` bool[n, k], and space its points evenly."""
     n, k, _ = path.shape
-    below = path[..., 1] < tip_y[:, None]
-    last = np.where(below.any(1), below.argmax(1), k - 1).astype(float)
+    done = (path[..., 1] < tip_y[:, None]) | stop
+    last = np.where(done.any(1), done.argmax(1), k - 1)
     rows = np.arange(n)
-    i = np.maximum(last.astype(int), 1)
+    i = np.maximum(last, 1)
     y0, y1 = path[rows, i - 1, 1], path[rows, i, 1]
-    last = np.where(below.any(1), i - 1 + np.clip((y0 - tip_y) / np.maximum(y0 - y1, 1e-6), 0, 1), last)
+    share = np.where(stop[rows, i], 1.0, np.clip((y0 - tip_y) / np.maximum(y0 - y1, 1e-6), 0, 1))
+    last = np.where(done.any(1), i - 1 + share, last)
     at = np.linspace(0, 1, points)[None] * last[:, None]
     a = np.minimum(at.astype(int), k - 2)
     f = (at - a)[..., None]
@@ -108,7 +112,6 @@ def _cut(path: np.ndarray, tip_y: np.ndarray, points: int) -> np.ndarray:
 def _wave(path: np.ndarray, head: Head, phase: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Soft S-waves over the lower lengths and tips that turn in."""
     n, k, _ = path.shape
-    _, a, b = frames(path)
     drop = np.clip((head.eye_y + 0.05 * head.unit - path[..., 1]) / (1.9 * head.unit), 0, 1)
     grow = np.clip(drop * 2.0, 0, 1) ** 1.2
     angle = 9.5 * drop + phase[:, None]
@@ -121,7 +124,9 @@ def _wave(path: np.ndarray, head: Head, phase: np.ndarray, size: np.ndarray) -> 
     return path + (wave * np.sin(angle))[..., None] * along + ((0.6 * wave * np.cos(angle)) - curl)[..., None] * out
 
 
-def _baby(mesh: tuple[np.ndarray, np.ndarray], head: Head, skull: Skull, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _baby(
+    mesh: tuple[np.ndarray, np.ndarray], head: Head, skull: Skull, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Fine short hairs along the hairline, most at the temples."""
     p, normal = roots(*mesh, head, "lin", 90000, rng, soft=0.02, band=(-0.035, 0.07))
     az = np.abs(head.azimuth(p))
@@ -162,7 +167,8 @@ def grow(
     fall = np.radians(head.azimuth(gpath[:, middle]))
     phase = 2.2 * fall + rng.normal(0, 0.55, len(guide))[lock] + rng.normal(0, 0.12, len(guide))
     size = rng.uniform(0.055, 0.10, len(guide))[lock]
-    near = nearest_guides(np.concatenate([start, path[:, middle]], 1), np.concatenate([guide, gpath[:, middle]], 1), side, gside)
+    key, guide_key = np.concatenate([start, path[:, middle]], 1), np.concatenate([guide, gpath[:, middle]], 1)
+    near = nearest_guides(key, guide_key, side, gside)
     hold = 0.80 * np.clip((s - 0.08) / 0.62, 0, 1) ** 0.8 * rng.uniform(0.5, 1.0, (len(path), 1))
     path = clump(path, gpath[near], hold, rng.normal(0, 0.020, (len(path), 1, 3)) * (1.1 - 0.5 * s[..., None]))
     path = _wave(path, head, phase[near] + rng.normal(0, 0.10, len(path)), size[near])
@@ -172,6 +178,9 @@ def grow(
         flat = solid.push(path[:, POINTS // 4 :].reshape(-1, 3), 0.035)
         path[:, POINTS // 4 :] = flat.reshape(len(path), -1, 3)
         path[:, POINTS // 4 :] = smooth(path[:, POINTS // 4 :], 2, 0.4)
+    az, h = np.abs(head.azimuth(path)), head.height(path)
+    open_face = np.interp(h, FACE_HEIGHT, FACE_AZIMUTH) - 7.0
+    path = path[~((az < open_face) & (h < 0.52) & (h > -1.5) & (path[..., 2] > head.centre[2])).any(1)]
     low = path[:, POINTS // 2 :]
     back = (np.abs(head.azimuth(low.mean(1))) > 96) | (low[..., 2].mean(1) < head.centre[2] - 0.18 * head.unit)
     radius = taper(len(path), POINTS, 0.00082, 0.22)

@@ -20,7 +20,7 @@ class Fibre:
 
 FIBRES = {
     "lin": Fibre((0.70, 0.92, 1.20), 0.24, 0.34, 0.0),
-    "marco": Fibre((0.62, 0.94, 1.42), 0.32, 0.42, 0.0),
+    "marco": Fibre((0.68, 0.95, 1.28), 0.32, 0.42, 0.0),
     "amara": Fibre((0.72, 0.92, 1.14), 0.36, 0.50, 0.0),
 }
 """Absorption (linear RGB) of one unit of melanin. Real eumelanin, (0.51, 0.84, 1.65), turns orange in a rim light; a

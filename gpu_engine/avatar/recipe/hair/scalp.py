@@ -57,6 +57,12 @@ class Head:
         """Signed distance (head units, measured upward) of ``points`` from the hairline of ``style``; positive = hair."""
         return self.height(points) - np.interp(np.abs(self.azimuth(points)), *HAIRLINES[style])
 
+    def over_face(self, path: np.ndarray, style: str, slack: float = 0.05) -> np.ndarray:
+        """Strands f64[n, k, 3] → bool[n]: whether any part lies before the face, where a lone hair looks like a scratch."""
+        az, h = np.abs(self.azimuth(path)), self.height(path)
+        low = self.above_hairline(path, style) < -slack
+        return (low & (az < 56) & (h > -1.0) & (path[..., 2] > self.centre[2])).any(1)
+
     def is_ear(self, points: np.ndarray) -> np.ndarray:
         """Points of the ear flaps, which bear no hair and must not swell the skull."""
         out = np.abs(points[..., 0]) > self.half_width + 0.03 * self.unit

@@ -32,7 +32,7 @@ def trace(
     field: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, float | np.ndarray]],
     settle: Callable[[np.ndarray, float], np.ndarray],
 ) -> np.ndarray:
-    """Grow strands step by step: ``field(p, d, s)`` gives the wanted direction and how fast to turn, ``settle(p, s)`` collides."""
+    """Grow strands step by step: ``field(p, d, s)`` gives the wanted direction and how fast to turn, ``settle`` collides."""
     step = (length / (points - 1))[:, None]
     p, d = start.copy(), unit_vectors(heading)
     path = [p]

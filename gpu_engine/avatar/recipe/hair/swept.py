@@ -91,6 +91,8 @@ def grow(
     path = clump(path, gpath[near], hold, rng.normal(0, 0.016, (len(path), 1, 3)) * (1 - 0.6 * s[..., None]))
     loose = rng.random(len(path)) < 0.03
     path = frizz(path, np.where(loose, 0.006, 0.0018), rng)
+    keep = ~head.over_face(path, "marco")
+    path, top = path[keep], top[keep]
     back = (path.mean(1)[:, 2] < head.centre[2] - 0.25 * head.unit) & (top < 0.5)
     radius = taper(len(path), POINTS, 0.00078, 0.3, 2.0)
     melanin = np.clip(rng.normal(0.84, 0.03, len(path)), 0.74, 0.93)
