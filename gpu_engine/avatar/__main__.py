@@ -1,4 +1,4 @@
-"""``python -m gpu_engine.avatar sheet|validate``: look at a pack, or check one."""
+"""``python -m gpu_engine.avatar sheet|validate|check|onboard``: look at a pack, check one, or make one from a photograph."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cv2
 
+from gpu_engine.avatar.onboarding import commands as onboarding
 from gpu_engine.avatar.pack import load_pack
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.sheet import contact_sheet
@@ -30,7 +31,10 @@ def main(argv: list[str] | None = None) -> int:
     sheet.add_argument("--tile", type=int, default=300, help="side of a tile in pixels")
     validate_ = commands.add_parser("validate", help="check a pack file")
     validate_.add_argument("file", type=Path, help="a .glb file")
+    onboarding.add_commands(commands)
     args = parser.parse_args(argv)
+    if args.command in onboarding.COMMANDS:
+        return onboarding.run(args)
     try:
         if args.command == "sheet":
             image = contact_sheet(load_pack(args.pack), height=args.height, tile=args.tile)

@@ -45,7 +45,11 @@ class _Graph:
         data = self.model.Buffers(tensor.Buffer()).DataAsNumpy()
         if isinstance(data, int):
             return None
-        kinds = {self.t.TensorType.FLOAT32: np.float32, self.t.TensorType.FLOAT16: np.float16, self.t.TensorType.INT32: np.int32}
+        kinds = {
+            self.t.TensorType.FLOAT32: np.float32,
+            self.t.TensorType.FLOAT16: np.float16,
+            self.t.TensorType.INT32: np.int32,
+        }
         if tensor.Type() not in kinds:
             raise ConversionError(f"tensor {tensor.Name()} has type {tensor.Type()}: only float and int32 are known")
         array: NDArray[Any] = np.frombuffer(data.tobytes(), kinds[tensor.Type()]).reshape(self.shape(index))

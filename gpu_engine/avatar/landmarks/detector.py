@@ -66,7 +66,7 @@ def _window(image: NDArray[np.uint8], x0: float, y0: float, side: float) -> list
     right, bottom = min(width, int(x0 + side)), min(height, int(y0 + side))
     if right - left < 8 or bottom - top < 8:
         return []
-    ox, oy = min(SIDE - 1, round((left - x0) * scale)), min(SIDE - 1, round((top - y0) * scale))
+    ox, oy = (min(SIDE - 1, max(0, round(v * scale))) for v in (left - x0, top - y0))
     size = (min(SIDE - ox, max(1, round((right - left) * scale))), min(SIDE - oy, max(1, round((bottom - top) * scale))))
     small = cv2.resize(image[top:bottom, left:right], size, interpolation=how)
     canvas = np.zeros((SIDE, SIDE, 3), np.float32)

@@ -79,7 +79,9 @@ def _points(image: NDArray[np.uint8], centre: F32, side: float, angle: float) ->
     shrunk[:, :2] *= ratio
     shrunk[:, 2] += matrix[:, :2] @ np.full(2, (ratio - 1) / 2, np.float32)
     crop = cv2.warpAffine(source, shrunk, (SIDE, SIDE), flags=how if how == cv2.INTER_LINEAR else cv2.INTER_LINEAR)
-    raw, presence = network("face_landmarks").run(("points", "presence"), {"image": crop[None, ..., ::-1].astype(np.float32) / 255})
+    raw, presence = network("face_landmarks").run(
+        ("points", "presence"), {"image": crop[None, ..., ::-1].astype(np.float32) / 255}
+    )
     local = raw.reshape(468, 3)
     back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
     points = np.empty((468, 3), np.float32)
@@ -135,7 +137,13 @@ def find_points(image: NDArray[np.uint8], detection: Detection) -> Face:
     points, _ = _points(image, *_region(points))
     middle, side, angle = _region(points)
     tries, sure = [], []
-    for dx, dy, zoom, turn in ((0, 0, 1, 0), (0.02, 0.01, 1.06, 0.03), (-0.02, 0.01, 1.06, -0.03), (0.01, -0.02, 0.95, -0.02), (-0.01, -0.02, 0.95, 0.02)):
+    for dx, dy, zoom, turn in (
+        (0, 0, 1, 0),
+        (0.02, 0.01, 1.06, 0.03),
+        (-0.02, 0.01, 1.06, -0.03),
+        (0.01, -0.02, 0.95, -0.02),
+        (-0.01, -0.02, 0.95, 0.02),
+    ):
         moved = middle + np.array([dx, dy], np.float32) * side
         found, presence = _points(image, moved, side * zoom, angle + turn)
         tries.append(found)

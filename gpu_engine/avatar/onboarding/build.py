@@ -15,7 +15,16 @@ from gpu_engine.avatar.onboarding.eyes import REACH, EyeLook, eye_looks
 from gpu_engine.avatar.onboarding.eyes import SIDE as EYE_SIDE
 from gpu_engine.avatar.onboarding.fit import MOUTH_PIECES, Fit, fit_head
 from gpu_engine.avatar.onboarding.matte import own_colours, person_matte
-from gpu_engine.avatar.onboarding.plates import Canvas, bind_border, face_triangles, joint_shares, mesh_cover, packed, person_plate, to_canvas
+from gpu_engine.avatar.onboarding.plates import (
+    Canvas,
+    bind_border,
+    face_triangles,
+    joint_shares,
+    mesh_cover,
+    packed,
+    person_plate,
+    to_canvas,
+)
 from gpu_engine.avatar.onboarding.posed import draw
 from gpu_engine.avatar.onboarding.template import Piece, Template
 from gpu_engine.avatar.onboarding.texture import skin_texture
@@ -46,7 +55,9 @@ def _tone(template: Template, image: NDArray[np.uint8], face: Face) -> float:
     gap = face.eye_distance
     values = []
     for x, y in face.points[cheeks, :2]:
-        part = image[max(0, int(y - gap * 0.06)) : int(y + gap * 0.06) + 1, max(0, int(x - gap * 0.06)) : int(x + gap * 0.06) + 1]
+        part = image[
+            max(0, int(y - gap * 0.06)) : int(y + gap * 0.06) + 1, max(0, int(x - gap * 0.06)) : int(x + gap * 0.06) + 1
+        ]
         if part.size:
             values.append(float(part.mean()))
     piece = template.pieces["skin"]
@@ -109,8 +120,15 @@ def _skin(template: Template, fit: Fit, canvas: Canvas) -> tuple[PieceSource, F6
 
 
 def build(
-    template: Template, image: NDArray[np.uint8], face: Face, *, name: str, display_name: dict[str, str], consent: dict[str, Any],
-    origin: str, on_stage: Callable[[str], None] = lambda stage: None,
+    template: Template,
+    image: NDArray[np.uint8],
+    face: Face,
+    *,
+    name: str,
+    display_name: dict[str, str],
+    consent: dict[str, Any],
+    origin: str,
+    on_stage: Callable[[str], None] = lambda stage: None,
 ) -> Built:
     """Make the pack of one photographed person.
 
@@ -153,11 +171,20 @@ def build(
             shade = shade * np.float32(tone)
         head.append(
             PieceSource(
-                key, "mesh", "features", verts, piece.tris, uv, np.tile(rigid, (len(verts), 1)),
-                np.tile([1.0, 0, 0, 0], (len(verts), 1)), np.minimum(shade, 1), dict(fit.targets[key]),
+                key,
+                "mesh",
+                "lashes" if piece.blend else "features",
+                verts,
+                piece.tris,
+                uv,
+                np.tile(rigid, (len(verts), 1)),
+                np.tile([1.0, 0, 0, 0], (len(verts), 1)),
+                np.minimum(shade, 1),
+                dict(fit.targets[key]),
             )  # fmt: skip
         )
     plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas))
+    pictured = cv2.imencode(".png", atlas)[1].tobytes()
     skin.verts = bind_border(fit, skin.verts, edge, plate, canvas)
     middle = float(fit.points[list(range(468)), 0].mean() + canvas.shift[0])
     canvas_w = min(4096, max(16, round(2 * middle)))
@@ -179,7 +206,8 @@ def build(
         gaze=template.info["gaze"], eyes=eyes, lash_columns=int(template.info["lash_columns"]), head=head, clothes=[],
         materials=[
             MaterialSource("skin", _jpeg(texture), roughness=0.5, specular=0.3, subsurface_mm=(3.7, 1.4, 0.7)),
-            MaterialSource("features", cv2.imencode(".png", atlas)[1].tobytes(), blend=True),
+            MaterialSource("features", pictured, two_sided=True, roughness=0.2),
+            MaterialSource("lashes", pictured, blend=True, two_sided=True),
         ],
         plates=[plate], generator="lumihost onboarding 1",
     )  # fmt: skip
@@ -213,7 +241,9 @@ def _rest(
     covered, depth = mesh_cover(fit, head[0].verts, np.asarray(head[0].tris, np.int32), canvas)
     x, y, w, h = cv2.boundingRect(covered.astype(np.uint8))
     side = max(w, h)
-    drawn = Template(template.name, pieces, {0: cv2.cvtColor(texture, cv2.COLOR_BGR2BGRA), 1: atlas}, template.joints, template.info)
+    drawn = Template(
+        template.name, pieces, {0: cv2.cvtColor(texture, cv2.COLOR_BGR2BGRA), 1: atlas}, template.joints, template.info
+    )
     origin = np.array([x, y]) - canvas.shift
     picture, _ = draw(drawn, fit.lens, {k: p.verts.astype(np.float64) for k, p in pieces.items()}, 1.0, origin, side)
     out = canvas.image.copy()

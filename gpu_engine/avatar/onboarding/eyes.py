@@ -145,7 +145,7 @@ def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sampl
     pool = seen & (iris_r * 1.12 < _R)
     white = np.array([186, 190, 200], np.float32)
     if pool.sum() > 30:
-        low, high = np.percentile(grey[pool], (45, 97))
+        low, high = np.percentile(grey[pool], (70, 98))
         white = np.median(colour[pool & (grey >= low) & (grey <= high)], 0)
     ring = _profile(colour, _BIN, seen & (iris_r * 1.1 > _R), int(REACH * 1.5) + 1)
     return _Sample(aim, gaze, colour, seen, iris_r, iris.radius, white, ring)
@@ -164,13 +164,15 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
     white = np.mean([s.white for s in samples.values()], 0)
     white = white * min(1.12, 228 / float(white.max()))
     edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
-    body = (_R > 0.45 * iris_r) & (_R < 0.85 * iris_r)
+    body = (0.45 * iris_r < _R) & (0.85 * iris_r > _R)
     looks = {}
     for side, s in samples.items():
         # White: mostly one flat colour, since the renderers shade it under the lids themselves.
         pool = s.open & (iris_r * 1.12 < _R)
         flat_white = np.ones_like(s.colour) * white
-        own = filled(np.where(pool[..., None], s.colour, flat_white).astype(np.float32), np.maximum(pool, ~_INSIDE).astype(np.float32))
+        own = filled(
+            np.where(pool[..., None], s.colour, flat_white).astype(np.float32), np.maximum(pool, ~_INSIDE).astype(np.float32)
+        )
         sclera = 0.7 * flat_white + 0.3 * np.minimum(own, flat_white)
         # Iris: the shared ring by radius; detail where the lids leave it free and no light is mirrored.
         mirrored = cv2.dilate((np.abs(s.colour.mean(2) - base.mean(2)) > 26).astype(np.uint8), np.ones((5, 5))) > 0

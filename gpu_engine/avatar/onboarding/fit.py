@@ -109,6 +109,7 @@ def _mouth(points: NDArray[np.floating], unit: float) -> F64:
 
 def mouth_pose(template: Template, lens: Lens, face: Face, turn: F64, closed: Measured) -> dict[str, float]:
     """ARKit weights that open the template's mouth as far as the photograph's; empty when the lips are together."""
+
     def unit(points: NDArray[np.floating]) -> float:
         return float(np.linalg.norm(points[list(EYE_RIGHT), :2].mean(0) - points[list(EYE_LEFT), :2].mean(0)))
 
@@ -142,7 +143,9 @@ def _anchored(source: F64, target: F64) -> tuple[F64, F64]:
     rings = np.concatenate([centre + (oval[::2] - centre) * k for k in (1.55, 2.3)])
     flat = np.concatenate([np.ones((len(source), 1)), source], 1)
     affine, *_ = np.linalg.lstsq(flat, target, rcond=None)
-    return np.concatenate([source, rings]), np.concatenate([target, np.concatenate([np.ones((len(rings), 1)), rings], 1) @ affine])
+    return np.concatenate([source, rings]), np.concatenate(
+        [target, np.concatenate([np.ones((len(rings), 1)), rings], 1) @ affine]
+    )
 
 
 class _Bend:

@@ -34,7 +34,9 @@ def person_probability(image: NDArray[np.uint8], face: Face) -> F32:
     top, bottom = int(max(0, cy - 1.3 * reach)), int(min(height, cy + 1.7 * reach))
     if (right - left) * (bottom - top) > 0.75 * width * height:
         return whole
-    close = cv2.resize(_probability(image[top:bottom, left:right]), (right - left, bottom - top), interpolation=cv2.INTER_LINEAR)
+    close = cv2.resize(
+        _probability(image[top:bottom, left:right]), (right - left, bottom - top), interpolation=cv2.INTER_LINEAR
+    )
     # The closer look fades out towards its own border.
     fade = np.zeros((bottom - top, right - left), np.float32)
     rim = max(2, int(0.12 * reach))

@@ -75,7 +75,9 @@ def _kind_refusal(raw: bytes, name: str) -> PhotoError:
         what = ("文本文件", "a text file")
     else:
         what = ("无法识别的文件", "no picture format that is read")
-    return PhotoError("kind", f"{name} 是{what[0]}，不是照片：{_SEND['zh']}。", f"{name} is {what[1]}, not a photograph: {_SEND['en']}.")
+    return PhotoError(
+        "kind", f"{name} 是{what[0]}，不是照片：{_SEND['zh']}。", f"{name} is {what[1]}, not a photograph: {_SEND['en']}."
+    )
 
 
 def _srgb(picture: Image.Image) -> Image.Image:

@@ -108,12 +108,18 @@ def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> tuple[N
     normal = np.cross(verts[tris[:, 1]] - verts[tris[:, 0]], verts[tris[:, 2]] - verts[tris[:, 0]])
     length = np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
     inner = distance[tris].max(1) <= 0
-    keep = np.asarray(fine[tris].all(1) & (inner | (normal[:, 2] / length > 0.05)))
+    keep = np.asarray(fine[tris].all(1) & (inner | (normal[:, 2] / length > -0.75)))
     # Distance to the border by the mesh itself: what triangles were dropped for decides, not the outline alone.
     edge = np.clip(distance / np.maximum(reach, 1e-6), 0, 1)
     count = np.bincount(tris[keep].ravel(), minlength=len(verts))
     lost = np.bincount(tris[~keep].ravel(), minlength=len(verts))
     edge[(count > 0) & (lost > 0) & (distance > 0)] = 1.0
+    used = tris[keep]
+    for _ in range(6):
+        # A border must not begin abruptly: neighbours share it, less from ring to ring.
+        ring = np.zeros_like(edge)
+        np.maximum.at(ring, used, edge[used].max(1, keepdims=True))
+        edge = np.maximum(edge, 0.78 * ring)
     return keep, edge
 
 
@@ -169,7 +175,9 @@ def person_plate(fit: Fit, canvas: Canvas, rest: NDArray[np.uint8], covered: NDA
     share = fall[at[:, 1], at[:, 0]]
     z = smooth[at[:, 1], at[:, 0]] * share + base * (1 - share)
     shape = (rows, cols)
-    return PlateSource("person", "under", bgra, box, cell, z.reshape(shape), numbers.reshape(*shape, 4), weights.reshape(*shape, 4))
+    return PlateSource(
+        "person", "under", bgra, box, cell, z.reshape(shape), numbers.reshape(*shape, 4), weights.reshape(*shape, 4)
+    )
 
 
 def mesh_cover(fit: Fit, verts: F64, tris: NDArray[np.int32], canvas: Canvas) -> tuple[NDArray[np.bool_], F32]:

@@ -75,7 +75,9 @@ def turned(verts: F64, pivot: F64, turn: F64) -> F64:
     return pivot + (verts - pivot) @ turn.T
 
 
-def draw(template: Template, lens: Lens, verts: dict[str, F64], zoom: float, origin: F64, side: int) -> tuple[NDArray[np.uint8], F32]:
+def draw(
+    template: Template, lens: Lens, verts: dict[str, F64], zoom: float, origin: F64, side: int
+) -> tuple[NDArray[np.uint8], F32]:
     """Picture uint8[side, side, 3] and depth float32[side, side] of the pieces, lashes and catch-lights included."""
     image = np.full((side, side, 3), BACKDROP, np.float32)
     nearest = np.full((side, side), -1e9, np.float32)

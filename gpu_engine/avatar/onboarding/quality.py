@@ -37,7 +37,7 @@ DARK, BRIGHT, CLIPPED = (38.0, 70.0), (240.0, 220.0), (0.30, 0.09)
 ONE_SIDED = (3.6, 1.9)
 CAST = (36.0, 12.0)
 HIDDEN = (0.028, 0.0135)
-UNEVEN = (0.62, 0.42)
+UNEVEN = (0.55, 0.42)
 """Limits (refuse, warn) of the rules below, in the units ``advice.ADVICE`` names."""
 
 
@@ -183,7 +183,9 @@ def unevenness(image: NDArray[np.uint8], face: Face) -> float:
     middle = float(points[[168, 6, 1, 2, 152], 0].mean())
     mirror = cv2.warpAffine(flat, np.array([[-1.0, 0, 2 * middle], [0, 1, 0]]), (crop.shape[1], crop.shape[0]))
     oval = cv2.erode(polygon(crop.shape, points[list(OVAL)]), np.ones((13, 13))) > 0
-    inside = (oval & (cv2.warpAffine(oval.astype(np.uint8), np.array([[-1.0, 0, 2 * middle], [0, 1, 0]]), oval.shape[::-1]) > 0)).astype(np.float32)
+    inside = (
+        oval & (cv2.warpAffine(oval.astype(np.uint8), np.array([[-1.0, 0, 2 * middle], [0, 1, 0]]), oval.shape[::-1]) > 0)
+    ).astype(np.float32)
     size = (41, 41)
     mean_a, mean_b, share = (cv2.blur(v * inside, size) for v in (flat, mirror, np.ones_like(flat)))
     share = np.maximum(share, 1e-3)
@@ -238,7 +240,13 @@ def _faces(image: NDArray[np.uint8]) -> list[tuple[Detection, Face]]:
         face = find_points(image, detection)
         if face.presence >= PRESENCE:
             found.append((detection, face))
-    return sorted(found, key=lambda pair: -pair[1].eye_distance)
+    kept: list[tuple[Detection, Face]] = []
+    for pair in sorted(found, key=lambda pair: -pair[1].eye_distance):
+        # Two windows may each see the same face: a nose inside a face already found is that face's.
+        nose = pair[1].points[1, :2]
+        if not any(((nose > f.points[:, :2].min(0)) & (nose < f.points[:, :2].max(0))).all() for _, f in kept):
+            kept.append(pair)
+    return kept
 
 
 def check_photo(photo: Photo) -> Report:

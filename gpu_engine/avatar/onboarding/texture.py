@@ -12,9 +12,9 @@ from gpu_engine.avatar.onboarding.fit import Fit
 from gpu_engine.avatar.onboarding.template import Template
 
 F32 = NDArray[np.float32]
-LID_SKIN = {"right": (222, 223, 224, 230, 231, 118, 119), "left": (442, 443, 444, 450, 451, 347, 348)}
-"""Points on bare skin under the brow and under the eye."""
-LID_SHADE = 0.95
+LID_SKIN = {"right": (27, 28, 29, 30, 223, 224, 230, 231), "left": (257, 258, 259, 260, 443, 444, 450, 451)}
+"""Points on the fold of the upper lid, under the brow and under the eye."""
+LID_SHADE = 1.0
 
 
 def filled(colour: F32, weight: F32) -> F32:
@@ -113,7 +113,12 @@ def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32
     for outline in (LIPS_OUTER, LIPS_INNER):
         inside = polygon(shape, (lips[list(outline)] - (x0, y0)) * zoom)
         masks.append(
-            cv2.remap(inside, ((spot[..., 0] - x0) * zoom).astype(np.float32), ((spot[..., 1] - y0) * zoom).astype(np.float32), cv2.INTER_LINEAR)
+            cv2.remap(
+                inside,
+                ((spot[..., 0] - x0) * zoom).astype(np.float32),
+                ((spot[..., 1] - y0) * zoom).astype(np.float32),
+                cv2.INTER_LINEAR,
+            )
         )
     side = colour.shape[0]
     texture = template.textures[piece.texture][..., :3]
