@@ -7,6 +7,7 @@ import time
 from gpu_engine.chat.inbox import Question
 from gpu_engine.mind.composer import ClipProgress, Utterance
 from gpu_engine.mind.facts import product_card
+from gpu_engine.mind.feeling import answer_occasion
 from gpu_engine.mind.floor import Floor
 from gpu_engine.mind.script_runner import ScriptRunner
 from gpu_engine.mind.studio import Studio
@@ -93,6 +94,7 @@ class Answering:
             card=card,
             emotion=plan.emotion,
             stressed=stressed,
+            occasion=answer_occasion(plan.intent, plan.behaviour),
             gesture=studio.hands.answer(plan.intent, text, plan.lang, card=card, named=stressed),
         )
         turn = Turn(

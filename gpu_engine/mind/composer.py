@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpu_engine.mind.feeling import Feeling, Occasion
 from gpu_engine.mind.voice import Lips, LipsFactory, Voice
+from gpu_engine.motion.gate import Fusion
+from gpu_engine.motion.prosody import Ear
 from gpu_engine.session.spec import Lang
 from gpu_engine.session.timeline import (
     SAMPLE_RATE_HZ,
@@ -59,6 +62,8 @@ class Utterance:
     gap_after_ms: int = 0
     stressed: tuple[str, ...] = ()
     gesture: tuple[Gesture, ...] = ()
+    occasion: Occasion | None = None
+    """What it is for: the gate then finds its emotion; without one ``emotion`` stands."""
 
 
 @dataclass(slots=True)
@@ -76,12 +81,25 @@ class ClipProgress:
     uncuttable: bool = False
     clauses: list[str] = field(default_factory=list)
     cuts_ms: list[int] = field(default_factory=list)
+    felt: Fusion | None = None
+    heard: bool = False
 
 
 class Composer:
     """Makes clips. One instance serves many at once; each clip's messages leave in order."""
 
-    def __init__(self, voice: Voice, lips: LipsFactory, send: Send) -> None:
+    def __init__(
+        self,
+        voice: Voice,
+        lips: LipsFactory,
+        send: Send,
+        *,
+        feeling: Feeling | None = None,
+        on_felt: Callable[[Utterance, Fusion], None] = lambda *_: None,
+    ) -> None:
+        """``on_felt``: called once a clip, when its voice has been weighed with the rest, or at its end if it had none."""
+        self._feeling = feeling
+        self._on_felt = on_felt
         self._voice = voice
         self._lips = lips
         self._send = send
@@ -100,6 +118,7 @@ class Composer:
         lips = self._lips(said.lang)
         clause_start_ms = 0.0
         all_cached = True
+        ear = Ear()
         async with aclosing(self._voice.speak(said.clip_id, said.text, said.lang, said.priority)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 if clip.dead:
@@ -108,7 +127,7 @@ class Composer:
                 if piece.first:
                     clause_start_ms = clip.duration_ms
                     clip.clauses.append(piece.text)
-                self._chunk(clip, piece, lips, clause_start_ms)
+                self._chunk(clip, piece, lips, ear, clause_start_ms)
                 if not clip.first_audio and clip.duration_ms > 0:
                     clip.first_audio = True
                     clip.cached = piece.cached
@@ -126,6 +145,8 @@ class Composer:
             return
         said = clip.utterance
         clip.begun = True
+        if self._feeling is not None and said.occasion is not None and said.text:
+            clip.felt = self._feeling.before(said.text, said.occasion)
         self._send(
             ClipBegin(
                 clip_id=said.clip_id,
@@ -137,18 +158,19 @@ class Composer:
                 text=said.text,
                 facts=said.facts,
                 card=said.card,
-                emotion=said.emotion,
+                emotion=clip.felt.emotion if clip.felt else said.emotion,
                 cursor=said.cursor,
                 gap_after_ms=said.gap_after_ms,
                 gesture=said.gesture,
             )
         )
 
-    def _chunk(self, clip: ClipProgress, piece: ClauseAudio, lips: Lips, clause_start_ms: float) -> None:
+    def _chunk(self, clip: ClipProgress, piece: ClauseAudio, lips: Lips, ear: Ear, clause_start_ms: float) -> None:
         start_ms = clip.duration_ms
         spoken_ms = len(piece.pcm) / _SAMPLES_PER_MS
         rows = lips.push(piece.phonemes, spoken_ms, last=piece.last)
         end_ms = start_ms + spoken_ms
+        emotion = self._feel(clip, piece, ear)
         pcm = piece.pcm
         cuts: tuple[int, ...] = ()
         emphasis: tuple[int, ...] = ()
@@ -164,10 +186,30 @@ class Composer:
         # What was heard is the captions joined: English clauses need the blank between them.
         blank = " " if clip.utterance.lang == "en" and len(clip.clauses) > 1 else ""
         captions = (Caption(int(start_ms), blank + piece.text),) if piece.first else ()
-        self._send(ClipChunk(clip.utterance.clip_id, pcm.astype("<i2").tobytes(), rows.tobytes(), captions, cuts, emphasis))
+        sound = pcm.astype("<i2").tobytes()
+        self._send(ClipChunk(clip.utterance.clip_id, sound, rows.tobytes(), captions, cuts, emphasis, emotion))
+
+    def _feel(self, clip: ClipProgress, piece: ClauseAudio, ear: Ear) -> Emotion | None:
+        """The emotion from here on, when a clause has been heard to its end."""
+        said = clip.utterance
+        if self._feeling is None or said.occasion is None:
+            return None
+        ear.hear(piece.pcm, len(piece.phonemes))
+        if not piece.last:
+            return None
+        felt = self._feeling.after(said.text, said.occasion, said.lang, ear)
+        if felt is None:
+            return None
+        clip.felt = felt
+        if not clip.heard:
+            clip.heard = True
+            self._on_felt(said, felt)
+        return felt.emotion
 
     def _seal(self, clip: ClipProgress) -> None:
         clip.sealed = True
+        if clip.felt is not None and not clip.heard:
+            self._on_felt(clip.utterance, clip.felt)
         self._send(ClipSeal(clip.utterance.clip_id))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_engine.mind.composer import Utterance
+from gpu_engine.mind.feeling import Occasion, script_occasion
 from gpu_engine.mind.floor import Floor
 from gpu_engine.mind.lines import ScriptLines
 from gpu_engine.mind.script import Script, Sentence, cursor_tuple
@@ -75,6 +76,7 @@ class ScriptTexts:
             cursor=cursor_tuple(sentence.cursor),
             gap_after_ms=sentence.gap_after_ms,
             stressed=stressed,
+            occasion=script_occasion(sentence.segment.kind, said.text, begins=begins),
             gesture=studio.hands.script(
                 sentence.segment.kind, said.text, sentence.lang, begins=begins, card=card, named=stressed
             ),
@@ -98,4 +100,8 @@ class ScriptTexts:
         if not checked.allowed:
             self._studio.report_gate(text, checked)
             return None
-        return Utterance(self._floor.new_id("s"), "", kind, priority, checked.text, lang, interruptible=interruptible)
+        act, setting = ("bridge", "transition") if kind is ClipKind.BRIDGE else ("disclosure", "announcement")
+        return Utterance(
+            self._floor.new_id("s"), "", kind, priority, checked.text, lang,
+            interruptible=interruptible, occasion=Occasion(act, setting),
+        )  # fmt: skip

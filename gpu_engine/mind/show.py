@@ -16,14 +16,16 @@ from gpu_engine.chat.inbox import Inbox
 from gpu_engine.chat.inbox import Verdict as Taken
 from gpu_engine.mind.answers import Answerer
 from gpu_engine.mind.body_link import BodyLink
-from gpu_engine.mind.composer import Composer
+from gpu_engine.mind.composer import Composer, Utterance
 from gpu_engine.mind.director import Director
+from gpu_engine.mind.feeling import Feeling, report
 from gpu_engine.mind.gate import Gate
 from gpu_engine.mind.pass_clock import PassClock
 from gpu_engine.mind.reader import Reader
 from gpu_engine.mind.retrieval import Encoder, KnowledgeIndex
 from gpu_engine.mind.studio import Emit
 from gpu_engine.mind.voice import LipsFactory, Voice
+from gpu_engine.motion.gate import Fusion
 from gpu_engine.session.spec import Knowledge, SessionSpec
 from gpu_engine.session.timeline import BodyMessage, Pass, Playhead
 
@@ -64,10 +66,11 @@ class Show:
         self._gate = Gate(spec.knowledge)
         self._knowledge_index = self._index(spec.knowledge)
         self._answerer = Answerer(spec.knowledge, self._knowledge_index, seed=spec.seed)
+        self._feeling = Feeling(self._clock_ms)
         self.inbox = Inbox(self._understand, self._report_comment)
         self.director = Director(
             spec,
-            composer=Composer(voice, lips, link.send),
+            composer=Composer(voice, lips, link.send, feeling=self._feeling, on_felt=self._report_feeling),
             send=link.send,
             emit=emit,
             inbox=self.inbox,
@@ -95,14 +98,21 @@ class Show:
         return index
 
     def _understand(self, text: str, card_product: str | None) -> Any:
-        return self._reader(text, card_product)
+        understood = self._reader(text, card_product)
+        self._feeling.listen(understood.intent)
+        return understood
+
+    def _clock_ms(self) -> int:
+        return self.director.media_ms if self._virtual else time.monotonic_ns() // 1_000_000
+
+    def _report_feeling(self, said: Utterance, fusion: Fusion) -> None:
+        self._emit("emotion_gate", clip_id=said.clip_id, turn_id=said.turn_id, **report(fusion))
 
     # --- in -----------------------------------------------------------------------------------------------------------
 
     def take_comment(self, event: ChatEvent, *, received_ns: int = 0) -> Taken:
         """Offer a comment to the inbox and look whether it changes what is said next."""
-        now_ms = self.director.media_ms if self._virtual else time.monotonic_ns() // 1_000_000
-        verdict = self.inbox.offer(event, now_ms, self.director.card_product, received_ns)
+        verdict = self.inbox.offer(event, self._clock_ms(), self.director.card_product, received_ns)
         if verdict.outcome == "queued" and not self._virtual:
             self.director.step()
         return verdict

@@ -29,8 +29,8 @@ TOPICS: tuple[str, ...] = ("product", "service", "order", "praise", "social", "c
 """What the chat is about."""
 
 _WORDS: dict[str, str] = {
-    "glad": "喜欢|开心|高兴|太好了|可爱|感动|欢迎|哈哈|恭喜|好看|棒|舒服|放心|划算|福利|礼物|恭候|"
-    r"love|glad|happy|great|sweet|lovely|adorable|welcome|haha|funny|hilarious|enjoy|gift|bargain|perfect|wonderful|good to see",
+    "glad": "喜欢|开心|高兴|太好了|可爱|感动|欢迎|哈哈|恭喜|好看|棒|舒服|放心|划算|福利|礼物|"
+    r"love|glad|happy|great|sweet|lovely|adorable|welcome|haha|funny|hilarious|enjoy|gift|bargain|perfect|good to see",
     "sorry": "抱歉|对不起|不好意思|遗憾|理解您|责任|没做好|不满意|不高兴|碎了|坏了|发错|消消气|着急|"
     r"sorry|apolog|regret|pity|upset|unhappy|fault|wrong|broken|did not do well|angry|refund",
     "refusing": "不能|不清楚|没办法|没有办法|不讨论|确认一下|没有这个|已经结束|不要相信|没有折扣|"

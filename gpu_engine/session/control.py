@@ -59,6 +59,8 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     - ``turn``: {turn_id, kind, question, answer, intent, facts: [...], first_word_ms, cut_wait_ms, cached,
       outcome: planned|speaking|spoken|cut|dropped}
     - ``spoken``: {clip_id, turn_id, kind, text, media_ms, reason}  what the body really played
+    - ``emotion_gate``: {clip_id, turn_id, text, voice, context, valence, arousal, dominance}  how much words, voice and
+      situation weighed in an utterance's emotion (the three sum to one), and that emotion
     - ``cursor``: {loop, segment_index, line_index, sentence_index, segment_id, title}
     - ``output``: {id, kind, state: connecting|up|busy|retrying|down|finished, detail}
     - ``viewer``: {viewer_id, what: joined|left}

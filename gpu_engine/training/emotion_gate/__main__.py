@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_engine.motion.gate import SOURCES, WEIGHTS_FILE, save_gate
 from gpu_engine.training.emotion_gate.train import (
@@ -46,7 +47,7 @@ def held_out(data: Utterances, how: str, epochs: int) -> dict[str, tuple[Matrix,
     return out
 
 
-def gain(worse: Matrix, better: Matrix, groups: Matrix) -> dict[str, object]:
+def gain(worse: Matrix, better: Matrix, groups: NDArray[np.int64]) -> dict[str, object]:
     """Mean difference of two errors float64[n] and its 95 % interval, by a bootstrap over groups."""
     difference = worse - better
     means = np.array([difference[groups == g].mean() for g in np.unique(groups)])
