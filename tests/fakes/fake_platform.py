@@ -27,6 +27,7 @@ class FakePlatform:
         self.metrics: list[wire.Metrics] = []
         self.replies: dict[str, wire.CallReply] = {}
         self.acknowledge = True
+        self.motion_keys: dict[str, Any] = {}
         self._connections: set[ServerConnection] = set()
         self._server: Server | None = None
         self.port = 0
@@ -88,7 +89,7 @@ class FakePlatform:
         match message:
             case wire.Hello():
                 self.hellos.append(message)
-                return [wire.Welcome(lease_ttl_s=6.0, renew_s=0.2)]
+                return [wire.Welcome(lease_ttl_s=6.0, renew_s=0.2, motion_keys=self.motion_keys)]
             case wire.Renew():
                 ok = self.epochs.get(message.session) == message.epoch
                 return [wire.Lease(message.session, message.epoch, ok=ok)]

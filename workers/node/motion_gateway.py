@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 _BACKOFF_S = (0.2, 10.0)
 _STABLE_AFTER_S = 30.0
 _END_WITHIN_S = 2.0
+_BACKLOG = 2_048
 _CAP_EVERY_S = 60.0
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})
 
@@ -95,6 +96,8 @@ class MotionGateway:
         delay_s = _BACKOFF_S[0]
         try:
             await self._have_keys.wait()
+            # Ours from here on: who connects while a gateway starts waits for it.
+            self._socket.listen(_BACKLOG)
             while not self._leaving:
                 started_s = time.monotonic()
                 code = await self._run_once(self._socket)
