@@ -21,9 +21,37 @@ def minimum_jerk(t: float) -> float:
     return t * t * t * (10.0 + t * (6.0 * t - 15.0))
 
 
+def linear(t: float) -> float:
+    """t: what the others are compared with."""
+    return _unit(t)
+
+
 def sine_in_out(t: float) -> float:
-    """0.5 (1 + sin(pi (t - 1/2)))."""
+    """0.5 (1 + sin(pi (t - 1/2))). Published as 'elastic' with sin(pi (2t - 1)), which is 0.5 at both ends."""
     return 0.5 * (1.0 + math.sin(math.pi * (_unit(t) - 0.5)))
+
+
+def elastic_in(t: float) -> float:
+    """Penner's elastic in: swings with growing amplitude and leaves [0, 1], so its results must be clamped by who uses it."""
+    t = _unit(t)
+    if t in (0.0, 1.0):
+        return t
+    return float(-(2.0 ** (10.0 * t - 10.0)) * math.sin((10.0 * t - 10.75) * math.tau / 3.0))
+
+
+def elastic_out(t: float) -> float:
+    """Penner's elastic out: overshoots 1 and rings out; see :func:`elastic_in`."""
+    return 1.0 - elastic_in(1.0 - _unit(t))
+
+
+def spring(t: float) -> float:
+    """A critically damped spring let go at 0, scaled to arrive at 1: no overshoot, starts without a jump in speed."""
+    t = _unit(t)
+    return (1.0 - (1.0 + _STIFF * t) * math.exp(-_STIFF * t)) / _SPRING_END
+
+
+_STIFF = 8.0
+_SPRING_END = 1.0 - (1.0 + _STIFF) * math.exp(-_STIFF)
 
 
 def elastic_in_out(t: float) -> float:
@@ -38,10 +66,14 @@ def elastic_in_out(t: float) -> float:
 
 
 EASINGS: dict[str, Callable[[float], float]] = {
+    "linear": linear,
     "quintic_out": quintic_out,
     "minimum_jerk": minimum_jerk,
     "sine_in_out": sine_in_out,
+    "elastic_in": elastic_in,
+    "elastic_out": elastic_out,
     "elastic_in_out": elastic_in_out,
+    "spring": spring,
 }
 
 

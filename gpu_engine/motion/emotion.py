@@ -6,6 +6,7 @@ cheeks and lip corners are touched: the jaw belongs to speech.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -25,7 +26,8 @@ _AT = WEIGHT_INDEX
 
 
 def clamp_emotion(valence: float, arousal: float, dominance: float) -> tuple[float, float, float]:
-    """What a selling host may show: never angry, never desperate."""
+    """What a selling host may show: never angry, never desperate. What is not a number is neutral."""
+    valence, arousal, dominance = (x if math.isfinite(x) else 0.0 for x in (valence, arousal, dominance))
     return min(max(valence, -0.35), 1.0), min(max(arousal, -0.5), 1.0), min(max(dominance, -0.5), 1.0)
 
 
@@ -51,8 +53,9 @@ class EmotionEase:
     """Follows a moving VAD target: each new target starts an eased transition from where the face is then."""
 
     def __init__(self, start: Emotion, easing: Callable[[float], float] = quintic_out) -> None:
+        """``easing`` may leave [0, 1] on its way: what it gives is clamped by :func:`clamp_emotion`."""
         self._easing = easing
-        self._from = self._to = (start.valence, start.arousal, start.dominance)
+        self._from = self._to = clamp_emotion(start.valence, start.arousal, start.dominance)
         self._since_ms = float("-inf")
         self._target = start
 
@@ -60,7 +63,7 @@ class EmotionEase:
         """VAD at a media time while ``target`` holds. Times must not go back; after a gap the transition is simply over."""
         if target is not self._target and target != self._target:
             self._from = self._value(media_ms)
-            self._to = (target.valence, target.arousal, target.dominance)
+            self._to = clamp_emotion(target.valence, target.arousal, target.dominance)
             self._since_ms = media_ms
         self._target = target
         return self._value(media_ms)
@@ -68,7 +71,7 @@ class EmotionEase:
     def _value(self, media_ms: float) -> tuple[float, float, float]:
         share = self._easing((media_ms - self._since_ms) / TRANSITION_MS)
         a, b = self._from, self._to
-        return a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share
+        return clamp_emotion(a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share)
 
 
 def zero_weights() -> NDArray[np.float32]:

@@ -23,7 +23,22 @@ HOUR_MS = 3_600_000
 def test_easings_start_at_zero_and_end_at_one(name: str) -> None:
     ease = EASINGS[name]
     assert [ease(-1.0), ease(0.0), ease(1.0), ease(2.0)] == [0.0, 0.0, 1.0, 1.0]
-    assert ease(0.5) == pytest.approx(0.96875 if name == "quintic_out" else 0.5)
+    half = {"quintic_out": 0.96875, "elastic_in": -0.015625, "elastic_out": 1.015625, "spring": 0.911173}
+    assert ease(0.5) == pytest.approx(half.get(name, 0.5), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", [n for n in sorted(EASINGS) if "elastic" not in n])
+def test_what_is_not_elastic_only_rises(name: str) -> None:
+    steps = np.diff([EASINGS[name](k / 200) for k in range(201)])
+    assert (steps >= -1e-12).all()
+
+
+def test_the_elastic_ones_overshoot_and_are_each_others_mirror() -> None:
+    at = np.linspace(0, 1, 201)
+    into, out = (np.array([EASINGS[n](float(t)) for t in at]) for n in ("elastic_in", "elastic_out"))
+    np.testing.assert_allclose(into, 1.0 - out[::-1], atol=1e-12)
+    assert into.min() < -0.3
+    assert out.max() > 1.3
 
 
 def _blinks(seed: int, minutes: int) -> list[float]:
