@@ -21,8 +21,8 @@ from presenters import Presenter
 from scipy.ndimage import gaussian_filter, map_coordinates
 from scipy.spatial import cKDTree
 
-SKIN_HALF_WIDTH = 1.05
-"""Skin farther out than this (dm) lies under clothes and would poke through sleeves."""
+SKIN_HALF_WIDTH = (0.62, 1.05)
+"""Skin farther out than this (dm) below the collar bones and at the neck's root lies under clothes and would poke through."""
 
 KEY_DIRECTION = np.array([-0.47, 0.36, 0.80])
 """Unit vector towards the key light, for pores."""
@@ -53,7 +53,9 @@ def skin_patch(mesh: source.BaseMesh) -> Skin:
     """Head, neck and upper chest of the base mesh, refined once."""
     body = mesh.group("body")
     centre = mesh.verts[mesh.faces[body]].mean(1)
-    body = body[(centre[:, 1] > 3.3) & (np.abs(centre[:, 0]) < SKIN_HALF_WIDTH)]
+    root = mesh.joint("neck")[1]
+    half = np.interp(centre[:, 1], [root - 0.75, root - 0.30], SKIN_HALF_WIDTH)
+    body = body[(centre[:, 1] > 3.3) & (np.abs(centre[:, 0]) < half)]
     used, compact = np.unique(mesh.faces[body], return_inverse=True)
     step = surface.catmull_clark(compact.reshape(-1, 4), len(used))
     corner = mesh.uvs[mesh.face_uvs[body]]

@@ -131,8 +131,6 @@ def fit_units(units: dict[str, np.ndarray], rest: dict[str, float]) -> None:
     """
     original = {k: units[k].copy() for k in rest}
     smile = [k for k in rest if k.startswith("mouthSmile")]
-    original = {k: units[k].copy() for k in rest}
-    smile = [k for k in rest if k.startswith("mouthSmile")]
     for k in smile:
         side = "Left" if k.endswith("Left") else "Right"
         units["jawOpen"] -= 0.5 * rest[k] * original[k]
