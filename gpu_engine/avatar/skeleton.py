@@ -1,11 +1,17 @@
+# mypy: disable-error-code="assignment"
+# Numba infers machine types; mypy has no rules for mixing numpy scalars of several widths.
+
 """The 22 joints every pack has: the pelvis and the 21 joints of the motion vocabulary, in SMPL-X's hierarchy."""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_engine.motion.vocabulary import JOINTS
+
+F32 = NDArray[np.float32]
 
 SKELETON: tuple[str, ...] = ("pelvis", *JOINTS)
 """Joint names; a pack's joint number is the index here (0 = pelvis, i + 1 = ``JOINTS[i]``)."""
@@ -24,52 +30,52 @@ PARENTS: tuple[int, ...] = (-1, *(SKELETON.index(_PARENT_OF[name]) for name in J
 JOINT_NUMBER: dict[str, int] = {name: i for i, name in enumerate(SKELETON)}
 
 
-def quaternion_matrix(q: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Rotation float64[3, 3] of a unit quaternion (x, y, z, w)."""
-    x, y, z, w = (float(v) for v in q)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def limited(q: NDArray[np.float32], limit_deg: float) -> NDArray[np.float32]:
-    """The rotation with its angle held to ``limit_deg``; the identity for a quaternion of no length."""
-    norm = float(np.sqrt(np.dot(q, q)))
-    if not 1e-6 < norm < 1e6:
-        return np.array([0, 0, 0, 1], np.float32)
-    unit = q / norm if q[3] >= 0 else -q / norm
-    angle = 2 * float(np.arccos(min(1.0, float(unit[3]))))
-    limit = np.radians(limit_deg)
-    if angle <= limit:
-        return unit.astype(np.float32)
-    axis = unit[:3] / np.sin(angle / 2)
-    return np.array([*(axis * np.sin(limit / 2)), np.cos(limit / 2)], np.float32)
-
-
 def place_joints(
     joints: NDArray[np.float32], rest: NDArray[np.float32], limits_deg: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:
     """Affine maps from rest to posed space, written into ``out`` float32[22, 3, 4].
 
     Args:
-        joints: float32[21, 4] of a motion frame.
+        joints: float32[21, 4] of a motion frame; a quaternion of no or no finite length turns nothing.
         rest: float32[22, 3], joint positions at rest.
-        limits_deg: float32[22], largest angle of each joint.
+        limits_deg: float32[22]; a joint that turns further is held at its limit.
     """
-    out[0] = 0
-    out[0, :, :3] = np.eye(3)
-    for number in range(1, len(SKELETON)):
-        parent = out[PARENTS[number]]
-        q = joints[number - 1]
-        if float(np.abs(q[:3]).max()) < 1e-7:
-            out[number] = parent
-            continue
-        turn = quaternion_matrix(limited(q, float(limits_deg[number])))
-        pivot = rest[number].astype(np.float64)
-        rotation = parent[:, :3].astype(np.float64)
-        out[number, :, :3] = rotation @ turn
-        out[number, :, 3] = rotation @ (pivot - turn @ pivot) + parent[:, 3]
+    _place(np.ascontiguousarray(joints, np.float32), rest, limits_deg, out)
+
+
+@njit(
+    "void(float32[:,::1], float32[:,::1], float32[::1], float32[:,:,::1])",
+    cache=True, nogil=True,
+)  # fmt: skip
+def _place(turns: F32, rest: F32, limits_deg: F32, out: F32) -> None:
+    for r in range(3):
+        for c in range(4):
+            out[0, r, c] = 1.0 if r == c else 0.0
+    for j in range(1, len(PARENTS)):
+        x, y, z = np.float64(turns[j - 1, 0]), np.float64(turns[j - 1, 1]), np.float64(turns[j - 1, 2])
+        w = np.float64(turns[j - 1, 3])
+        p = PARENTS[j]
+        norm = np.sqrt(x * x + y * y + z * z + w * w)
+        if not (norm > 1e-6 and norm < 1e6):
+            x, y, z, w, norm = 0.0, 0.0, 0.0, 1.0, 1.0
+        if w < 0:
+            norm = -norm
+        x, y, z, w = x / norm, y / norm, z / norm, w / norm
+        limit = np.float64(limits_deg[j]) * (np.pi / 180)
+        half = np.arccos(min(1.0, w))
+        if 2 * half > limit:
+            gain = np.sin(limit / 2) / np.sin(half)
+            x, y, z, w = x * gain, y * gain, z * gain, np.cos(limit / 2)
+        t00, t01, t02 = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
+        t10, t11, t12 = 2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)
+        t20, t21, t22 = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
+        px, py, pz = np.float64(rest[j, 0]), np.float64(rest[j, 1]), np.float64(rest[j, 2])
+        mx = px - (t00 * px + t01 * py + t02 * pz)
+        my = py - (t10 * px + t11 * py + t12 * pz)
+        mz = pz - (t20 * px + t21 * py + t22 * pz)
+        for r in range(3):
+            a, b, c = np.float64(out[p, r, 0]), np.float64(out[p, r, 1]), np.float64(out[p, r, 2])
+            out[j, r, 0] = a * t00 + b * t10 + c * t20
+            out[j, r, 1] = a * t01 + b * t11 + c * t21
+            out[j, r, 2] = a * t02 + b * t12 + c * t22
+            out[j, r, 3] = a * mx + b * my + c * mz + np.float64(out[p, r, 3])

@@ -38,7 +38,7 @@ def draw(renderer: CpuRenderer, frame: MotionFrame, colour: tuple[int, int, int]
 def box(renderer: CpuRenderer, part: str, grow: float = 0.0) -> tuple[slice, slice]:
     """Screen rows and columns of a mesh part as last drawn."""
     low, high = renderer.pack.part(part).verts
-    points = renderer._screen[low:high, :2]
+    points = renderer._vertices[low:high, :2]
     (x0, y0), (x1, y1) = points.min(0) - grow, points.max(0) + grow
     return slice(int(y0), int(y1) + 1), slice(int(x0), int(x1) + 1)
 
@@ -111,22 +111,22 @@ def test_gaze_moves_the_iris_to_the_hosts_left(pack: AvatarPack) -> None:
 
 def test_head_turn_moves_face_and_hair_together(renderer: CpuRenderer) -> None:
     draw(renderer, rest_frame())
-    straight = renderer._screen[: renderer.pack.part("skin").verts[1], 0].copy()
-    grid = renderer._front[-1].moved[..., 0].copy()
+    skin = slice(*renderer.pack.part("skin").verts)
+    straight, grid = renderer._vertices[skin, 0].copy(), renderer._front[-1].vertices[:, 0].copy()
     draw(renderer, pose_frame({}, (8, 0, 0)))
-    nose = int(renderer.pack.rest[: renderer.pack.part("skin").verts[1], 2].argmax())
-    assert renderer._screen[nose, 0] > straight[nose] + 2
-    hair = renderer._front[-1].moved[..., 0] - grid
-    top = hair[: len(hair) // 3]
+    nose = int(renderer.pack.rest[skin, 2].argmax())
+    assert renderer._vertices[skin, 0][nose] > straight[nose] + 2
+    hair = renderer._front[-1].vertices[:, 0] - grid
+    top, tips = hair[: len(hair) // 3], hair[-len(hair) // 12 :]
     assert float(top.max()) > 1.0
-    assert float(np.abs(hair[-1]).max()) < float(np.abs(top).max()), "tips lag the crown"
+    assert float(np.abs(tips).max()) < float(np.abs(top).max()), "tips lag the crown"
 
 
 def test_joint_angles_beyond_the_limit_are_held(renderer: CpuRenderer) -> None:
     draw(renderer, pose_frame({}, (16, 0, 0)))
-    at_limit = renderer._screen.copy()
+    at_limit = renderer._vertices.copy()
     draw(renderer, pose_frame({}, (60, 0, 0)))
-    assert np.allclose(renderer._screen, at_limit, atol=0.01)
+    assert np.allclose(renderer._vertices[:, :3], at_limit[:, :3], atol=0.01)
 
 
 def test_breath_moves_the_clothes(renderer: CpuRenderer) -> None:
@@ -170,7 +170,7 @@ def test_no_background_shows_between_hair_and_face(renderer: CpuRenderer) -> Non
     magenta = (255, 0, 255)
     for turn in ((0.0, 0.0, 0.0), (8.0, 0.0, 0.0), (-8.0, 0.0, 0.0)):
         image = draw(renderer, pose_frame({}, turn), magenta)
-        row = int(renderer._screen[slice(*renderer.pack.part("eye_l").verts), 1].mean())
+        row = int(renderer._vertices[slice(*renderer.pack.part("eye_l").verts), 1].mean())
         line = (image[row] == magenta).all(-1)
         inside = np.nonzero(~line)[0]
         assert not line[inside.min() : inside.max() + 1].any(), turn

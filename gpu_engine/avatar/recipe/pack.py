@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -24,6 +25,7 @@ import presenters
 import rig
 import source
 import surface
+from decimate import decimate
 
 from gpu_engine.avatar.skeleton import JOINT_NUMBER, SKELETON
 from gpu_engine.avatar.validate import validate
@@ -32,6 +34,8 @@ from gpu_engine.motion.arkit import ARKIT
 
 CELL = 20
 """Plate grid pitch in canvas pixels."""
+THIN_DM = 0.0016
+"""A third of a pixel at 1080 lines."""
 SKIN_QUALITY, ALBEDO_QUALITY, ALBEDO_SIDE = 92, 86, 1024
 SKULL_PIVOT = 0.45
 """The head turns on the atlas, this far (dm) below the base mesh's joint cube."""
@@ -125,6 +129,24 @@ def skin_piece(mesh: source.BaseMesh, units: dict[str, np.ndarray], cover: Cover
     return PieceSource(
         "skin", "mesh", "skin", v[ids], surface.triangles(inverse.reshape(-1, 4)), unique[:, 1:] / 16384, joints, weights,
         targets={k: (patch.step.matrix @ d[patch.used])[ids] for k, d in units.items()},
+    )  # fmt: skip
+
+
+def thin(piece: PieceSource, tolerance: float = THIN_DM) -> PieceSource:
+    """The piece without vertices that follow from their neighbours: half the triangles at the same look."""
+    verts, uv, tris = np.asarray(piece.verts, float), np.asarray(piece.uv, float), np.asarray(piece.tris)
+    weights = np.zeros((len(verts), len(SKELETON)))
+    np.put_along_axis(weights, np.asarray(piece.joints, int), np.asarray(piece.weights, float), 1)
+    shade = np.ones(len(verts)) if piece.shade is None else piece.shade
+    area = np.linalg.norm(np.cross(verts[tris[:, 1]] - verts[tris[:, 0]], verts[tris[:, 2]] - verts[tris[:, 0]]), axis=1).sum()
+    e, f = uv[tris[:, 1]] - uv[tris[:, 0]], uv[tris[:, 2]] - uv[tris[:, 0]]
+    uv_dm = min(50.0, float(np.sqrt(area / max(np.abs(e[:, 0] * f[:, 1] - e[:, 1] * f[:, 0]).sum(), 1e-9))))
+    extra = np.concatenate([2.0 * np.asarray(shade)[:, None], weights], 1)
+    kept, left = decimate(verts, tris, uv, extra, piece.targets, tolerance=tolerance, uv_dm=uv_dm)
+    return replace(
+        piece, verts=verts[kept], tris=left, uv=uv[kept], joints=np.asarray(piece.joints)[kept],
+        weights=np.asarray(piece.weights)[kept], shade=None if piece.shade is None else np.asarray(piece.shade)[kept],
+        targets={name: np.asarray(delta)[kept] for name, delta in piece.targets.items()},
     )  # fmt: skip
 
 
@@ -244,7 +266,7 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
     cloth = {} if garments else {n: load_plate(out / f"{n}.png") for n in ("cloth_back", "cloth_front")}
     layers = [hair["hair_front"][..., 3], *(image[..., 3] for n, image in cloth.items() if n == "cloth_front")]
     skin = skin_piece(mesh, with_gains(units, who.face.rest), Cover(layers, garments))
-    head, eyes = [skin], {}
+    head, eyes = [thin(skin)], {}
     for side in ("l", "r"):
         _, centre, radius = features.eyeball(mesh, side)
         eyes[side] = {"centre": centre.tolist(), "radius": float(radius)}
@@ -253,7 +275,8 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
         joints[:, 0], weights[:, 0] = JOINT_NUMBER["head"], 1
         material = "features.blend" if piece.blend else "features"
         uv = piece.uv / [features.TEX_W, features.TEX_H]
-        head.append(PieceSource(piece.name, "mesh", material, piece.verts, piece.tris, uv, joints, weights, piece.shade, piece.units))
+        made = PieceSource(piece.name, "mesh", material, piece.verts, piece.tris, uv, joints, weights, piece.shade, piece.units)
+        head.append(thin(made) if piece.name.startswith(("eye", "teeth", "tongue")) else made)
     albedo = out / "skin_albedo.png"
     lit = first(out / "skin_lit.png", out / "skin.png")
     if lit is None:
