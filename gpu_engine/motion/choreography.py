@@ -161,7 +161,7 @@ class Choreographer:
         shape = self._shape(hash01(self._seed, _CHANCE + 4, key))
         hands = self._hands(shape, key)
         start = max(now, word - PREPARE_S)
-        size = 0.84 + 0.16 * hash01(self._seed, _CHANCE + 6, key)
+        size = 0.9 + 0.1 * hash01(self._seed, _CHANCE + 6, key)
         release = word + self._hold(key)
         self._phrases.append(Phrase("beat", shape, hands, start, (word,), release, word - start, RETRACT_S, size, key))
         self._rest_until_s = release + 0.3 + 1.2 * hash01(self._seed, _CHANCE + 7, key) ** 2

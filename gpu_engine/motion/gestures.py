@@ -34,11 +34,11 @@ def _hold(*degrees: float) -> Posture:
 
 SHAPES: dict[str, Posture] = {
     #            shoulder flex, abduct, turn; elbow; supinate; wrist flex, radial
-    "offer": _hold(16, 0, 2, 106, 74, -14, 8),
-    "edge": _hold(20, 2, 9, 102, 19, -10, -6),
-    "pinch": _hold(24, 2, 10, 105, -45, 10, -8),
-    "raise": _hold(28, 8, -8, 108, -33, -12, 3),
-    "sweep": _hold(20, 3, -4, 106, 72, -15, 8),
+    "offer": _hold(29, 1, 0, 106, 74, -14, 8),
+    "edge": _hold(32, 3, 9, 104, 19, -10, -6),
+    "pinch": _hold(34, 4, 8, 107, -38, -4, -6),
+    "raise": _hold(32, 9, -8, 108, -33, -12, 3),
+    "sweep": _hold(29, 4, -4, 106, 72, -15, 8),
     "point": _hold(40, 6, -25, 102, 26, -24, -8),
     "wave": _hold(36, 18, -18, 108, -44, -10, 0),
     "heart": _hold(34, 22, 36, 107, 72, 8, -6),

@@ -189,8 +189,8 @@ def main() -> None:
     }
     fields = ("42.3 ± 11.7", "18.6 ± 3.2", "—")
     print_table(
-        f"Motion at the renderer, {FPS} fps: real ring and processes; simulated by sleeping:\nlips of 9 to 15 ms, every twelfth 40 "
-        f"to 75 ms, and {DRAW_S * 1e3:.0f} ms of drawing",
+        f"Motion at the renderer, {FPS} fps: real ring and processes; simulated by sleeping:\n"
+        f"lips of 9 to 15 ms, every twelfth 40 to 75 ms, and {DRAW_S * 1e3:.0f} ms of drawing",
         ["pipeline", "mean ms", "σ ms", "p99 ms", "pictures/s", "field ms"],
         [
             [name, f"{x.mean():.1f}", f"{x.std():.1f}", f"{np.percentile(x, 99):.1f}", f"{len(x) / asked.seconds:.1f}", field]
