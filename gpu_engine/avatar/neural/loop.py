@@ -30,6 +30,8 @@ MAX_STORED_BYTES = 2 << 30
 MIN_LOOP_S = 3.0
 SEAM_FACTOR = 2.5
 """A seam up to this many times as large as the usual step between frames is hidden by the cross-fade; else ping-pong."""
+SEAM_GREY = 1.0
+"""So is one of this many grey levels in the mean, however still the recording."""
 _THUMB = (64, 36)
 _VELOCITY = 2
 _STORED_VERSION = 2
@@ -144,12 +146,13 @@ def open_frames(values: Floats) -> tuple[int, ...]:
     return tuple(int(i) for i in np.nonzero(values > base + 0.035)[0])
 
 
-def find_seam(thumbs: Floats, opened: tuple[int, ...], fps: float, fade_frames: int) -> Seam:
+def find_seam(thumbs: Floats, opened: tuple[int, ...], fps: float, fade_frames: int, longest_s: float = float("inf")) -> Seam:
     """The best in and out points.
 
     Args:
         thumbs: float32[n, d], small pictures of the frames.
         opened: frames with an open mouth; a loop without them is preferred.
+        longest_s: no loop is longer than this.
 
     Two frames fit when they and their neighbours look alike, so that position and motion agree. When no pair at least
     ``MIN_LOOP_S`` apart does, the recording is played there and back.
@@ -167,7 +170,7 @@ def find_seam(thumbs: Floats, opened: tuple[int, ...], fps: float, fade_frames: 
     best: tuple[float, int, int, float] | None = None
     starts = range(margin, max(margin, n - shortest - _VELOCITY))
     for first in starts[:: max(1, len(starts) // 240)]:
-        lasts = np.arange(first + shortest - 1, n - 1 - _VELOCITY)
+        lasts = np.arange(first + shortest - 1, int(min(n - 1 - _VELOCITY, first + longest_s * fps)))
         if not len(lasts):
             break
         # The frame after `last` is `first`: compare it and its neighbours.
@@ -178,9 +181,10 @@ def find_seam(thumbs: Floats, opened: tuple[int, ...], fps: float, fade_frames: 
         at = int(np.argmin(cost))
         if best is None or cost[at] < best[0]:
             best = (float(cost[at]), first, int(lasts[at]), float(distance[at]) / usual)
-    if best is not None and best[3] <= SEAM_FACTOR:
+    if best is not None and best[3] <= max(SEAM_FACTOR, SEAM_GREY / usual):
         return Seam(best[1], best[2], "cut", fade_frames, best[3], opened)
     first, last = _longest_shut(shut) if n > shortest else (0, n - 1)
+    last = int(min(last, first + longest_s * fps))
     return Seam(first, last, "pingpong", 0, 0.0, opened)
 
 

@@ -116,6 +116,24 @@ class LipBasis:
         return np.asarray(np.concatenate([z, np.ones((len(z), 1), np.float32)], axis=1) @ self.probe, np.float32)
 
 
+def fit_linear(data: Footage, basis: LipBasis, codes: Floats, rows: NDArray[np.int64], seed: int = 2) -> tuple[Floats, Floats]:
+    """Least squares from codes in units of ``scale`` to the change of the whole crop, on at most 2,500 of ``rows``.
+
+    Args:
+        codes: float32[len(rows), k], not divided by ``scale``.
+
+    Returns:
+        Weights float32[3 * 96 * 96, k] and bias float32[3 * 96 * 96], channels first, full scale 1.
+    """
+    chosen = np.random.default_rng(seed).permutation(len(rows))[:2500]
+    z = np.concatenate([codes[chosen] / basis.scale, np.ones((len(chosen), 1), np.float32)], axis=1)
+    change = data.speaking[rows[chosen]].transpose(0, 3, 1, 2).astype(np.float32)
+    change -= data.rest[rows[chosen]].transpose(0, 3, 1, 2)
+    moments = z.T @ (change.reshape(len(chosen), -1) / np.float32(255))
+    fitted = np.linalg.solve(z.T @ z + 1e-2 * np.eye(z.shape[1]), moments).astype(np.float32)
+    return np.ascontiguousarray(fitted[:-1].T), fitted[-1]
+
+
 def difference(rest: Bytes, face: Bytes) -> Floats:
     """What changes, float32[n, 48 * 48 * 3], in units of full scale."""
     change = face.astype(np.int16) - rest

@@ -61,7 +61,8 @@ class Studio:
 
     def landmarks(self) -> NDArray[np.float32]:
         """float32[5, 2] px in the picture last drawn, in the order of ``TEMPLATE``."""
-        screen = self.renderer._screen
+        # Columns 0 and 1 of the renderer's vertices are where they lie in the picture last drawn.
+        screen = self.renderer._vertices
         eyes = [screen[slice(*self.pack.part(name).verts), :2].mean(axis=0) for name in ("eye_r", "eye_l")]
         return np.array([*eyes, screen[self._nose, :2], *(screen[i, :2] for i in self._corners)], np.float32)
 

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from gpu_engine.training.lip_head.data import COLUMNS, FEATURES, Footage, LipBasis, fit_basis, gather
 from gpu_engine.training.lip_head.export import export
@@ -27,6 +29,8 @@ from gpu_engine.training.lip_head.train import (
 ENCODER_STEPS = 1500
 HELD_OUT = ("sentences", "voice")
 
+Floats = NDArray[np.float32]
+
 
 def learn(speech: list[Path], film: list[Path], out: Path, schedule: Schedule, say: Say) -> dict[str, Any]:
     """Train, measure, export to ``out``/head.onnx and write ``out``/metrics.json; returns the report.
@@ -45,12 +49,10 @@ def learn(speech: list[Path], film: list[Path], out: Path, schedule: Schedule, s
         f"{len(rows)} frames to learn from, {len(data.rows(*HELD_OUT))} held out, probe r {probe_r(data, basis, rows[::7]):.3f}"
     )
     audio = data.audio[rows]
-    heard = train_encoder(audio, codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
-    deaf = train_encoder(without_prosody(audio), codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
+    heard, deaf = _encoders(audio, codes, basis, schedule, out / "encoders.pt", say)
     energy = EnergyMouth.fit(audio, codes / basis.scale)
     _say_codes(data, basis, heard, deaf, energy, say)
-    decoder = train_decoder(data, basis, schedule.decoder_min, say)
-    torch.save({"encoder": heard.state_dict(), "decoder": decoder.state_dict()}, out / "before_joint.pt")
+    decoder = _decoder(data, basis, schedule, out / "decoder.pt", say)
     report: dict[str, Any] = {"sets": _compare(data, basis, decoder, heard, deaf, energy)}
     say(json.dumps(report["sets"], indent=1))
     head = train_joint(data, heard, decoder, schedule.joint_min, say)
@@ -70,9 +72,34 @@ def learn(speech: list[Path], film: list[Path], out: Path, schedule: Schedule, s
     return report
 
 
-def _say_codes(data: Footage, basis: LipBasis, heard: LipEncoder, deaf: LipEncoder, energy: EnergyMouth, say: Say) -> None:
-    import numpy as np
+def _encoders(
+    audio: Floats, codes: Floats, basis: LipBasis, schedule: Schedule, kept: Path, say: Say
+) -> tuple[LipEncoder, LipEncoder]:
+    """With and without prosody, alike in all else; those of an earlier run that was stopped are taken up."""
+    found = LipEncoder(FEATURES.rows), LipEncoder(FEATURES.rows)
+    if kept.exists():
+        for encoder, state in zip(found, torch.load(kept), strict=True):
+            encoder.load_state_dict(state)
+            encoder.eval()
+        return found
+    heard = train_encoder(audio, codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
+    deaf = train_encoder(without_prosody(audio), codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
+    torch.save([heard.state_dict(), deaf.state_dict()], kept)
+    return heard, deaf
 
+
+def _decoder(data: Footage, basis: LipBasis, schedule: Schedule, kept: Path, say: Say) -> FaceDecoder:
+    if kept.exists():
+        decoder = FaceDecoder()
+        decoder.load_state_dict(torch.load(kept))
+        decoder.to(memory_format=torch.channels_last).eval()
+        return decoder
+    decoder = train_decoder(data, basis, schedule.decoder_min, say)
+    torch.save(decoder.state_dict(), kept)
+    return decoder
+
+
+def _say_codes(data: Footage, basis: LipBasis, heard: LipEncoder, deaf: LipEncoder, energy: EnergyMouth, say: Say) -> None:
     for name in HELD_OUT:
         held = data.rows(name)
         audio = data.audio[held]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -50,11 +49,13 @@ class _Film(nn.Module):
 class FaceDecoder(nn.Module):
     """Face (B, 6, 96, 96) in 0..1 (lower half masked, and whole) and code to the speaking face (B, 3, 96, 96) in 0..1.
 
-    Works at 48x48 and below (space to depth), so that one core keeps up; what comes out is added to the whole face given.
+    A linear layer gives what the code changes on average; a U-Net adds what depends on this face and pose. It works at 48x48
+    and below (space to depth), so that one core keeps up. Both are added to the whole face given.
     """
 
-    def __init__(self, widths: tuple[int, int, int, int] = (32, 48, 80, 128)) -> None:
+    def __init__(self, widths: tuple[int, int, int, int] = (24, 40, 64, 96)) -> None:
         super().__init__()
+        self.base = nn.Linear(CODE, 3 * SIZE * SIZE)
         a, b, c, d = widths
         self.e1 = nn.Conv2d(24, a, 3, padding=1)
         self.e2 = nn.Conv2d(a, b, 3, stride=2, padding=1)
@@ -67,7 +68,7 @@ class FaceDecoder(nn.Module):
         nn.init.zeros_(self.out.bias)
 
     def forward(self, face: Tensor, code: Tensor) -> Tensor:
-        """The speaking face."""
+        """The speaking face; not clipped, so that no gradient is lost."""
         s1 = functional.relu(self.e1(functional.pixel_unshuffle(face, 2)))
         s2 = functional.relu(self.e2(s1))
         s3 = functional.relu(self.e3(s2))
@@ -75,20 +76,20 @@ class FaceDecoder(nn.Module):
         x = self.d3(functional.interpolate(self.t3(x), scale_factor=2.0, mode="nearest") + s3, code)
         x = self.d2(functional.interpolate(self.t2(x), scale_factor=2.0, mode="nearest") + s2, code)
         x = self.d1(functional.interpolate(self.t1(x), scale_factor=2.0, mode="nearest") + s1, code)
-        return torch.clamp(face[:, 3:] + functional.pixel_shuffle(self.out(x), 2), 0.0, 1.0)
+        base = self.base(code).view(-1, 3, SIZE, SIZE)
+        return face[:, 3:] + base + functional.pixel_shuffle(self.out(x), 2)
 
 
 class LipHead(nn.Module):
     """Encoder and decoder as one network, as it is exported: ``face``, ``audio`` to ``mouth``."""
 
-    def __init__(self, encoder: LipEncoder, decoder: FaceDecoder, code_scale: Tensor) -> None:
+    def __init__(self, encoder: LipEncoder, decoder: FaceDecoder) -> None:
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
-        self.register_buffer("code_scale", code_scale)
 
     def forward(self, face: Tensor, audio: Tensor) -> Tensor:
         """The speaking face, (B, 3, 96, 96) in 0..1."""
-        return self.decoder(face, self.encoder(audio) * self.code_scale)
+        return self.decoder(face, self.encoder(audio)).clamp(0.0, 1.0)
 
 
 def parameters(module: nn.Module) -> int:
