@@ -123,8 +123,8 @@ MARCO = Face(
         "browInnerUp": 0.06, "eyeWideLeft": 0.15, "eyeWideRight": 0.15,
     },
     skin=Complexion(
-        base=(204, 152, 124), blush=(192, 108, 92), shadow=(146, 94, 74), lip=(168, 98, 90), lip_amount=0.45,
-        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.22, stubble=0.5, make_up=0.0, creases=0.45,
+        base=(209, 153, 122), blush=(194, 106, 88), shadow=(148, 94, 72), lip=(160, 92, 80), lip_amount=0.40,
+        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.28, stubble=0.5, make_up=0.0, creases=0.45,
         brow_width=1.55, brow_arch=0.55,
         brow_lift=-0.012, freckles=10, moles=((-0.36, -0.42, 0.007),), roughness=0.48, specular=0.38,
     ),

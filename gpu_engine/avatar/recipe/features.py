@@ -70,7 +70,7 @@ def eye_texture(rng: np.random.Generator, colours: Iris) -> np.ndarray:
     y, x = np.mgrid[0:256, 0:256]
     dx, dy = (x - 127.5) / 124, (y - 127.5) / 124
     r, a = np.hypot(dx, dy), np.arctan2(dy, dx)
-    sclera = np.ones((256, 256, 3)) * [233, 226, 221]
+    sclera = np.ones((256, 256, 3)) * [224, 215, 208]
     red = np.clip((np.abs(dx) - 0.45) / 0.5, 0, 1)[..., None]
     sclera = sclera * (1 - 0.55 * red) + np.array([214, 160, 148]) * 0.55 * red
     iris_r = 0.475
@@ -134,7 +134,7 @@ def texture(face: Face, seed: int = 4) -> np.ndarray:
     image[:, :256, :3] = eye_texture(rng, face.iris)
     image[:, :256, 3] = 255
     for name, colour in {
-        "enamel": (236, 224, 203),
+        "enamel": (228, 215, 194),
         "gum": (176, 92, 88),
         "tongue": (180, 90, 86),
         "throat": (60, 20, 20),
@@ -183,7 +183,7 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
         return front - 0.46 * np.abs(s / half) ** 2.7
 
     for sign in (1, -1):
-        x = 0.0
+        x = -0.0012 * scale / 0.01
         for k, mm in enumerate(WIDTHS[jaw]):
             w = mm * scale * (0.93 - 0.05 * k)
             # Walk along the arch by arc length so that back teeth turn away.
@@ -194,7 +194,7 @@ def teeth(mesh: source.BaseMesh, units: dict[str, np.ndarray], jaw: str) -> list
             tangent /= np.linalg.norm(tangent)
             normal = np.array([-tangent[2], 0, tangent[0]])
             height = (0.098, 0.088, 0.098, 0.082, 0.076, 0.07)[k] * (1.0 if upper else 0.86)
-            tip = (0.0, 0.008, -0.004, 0.006, 0.010, 0.012)[k] * (1 if upper else -0.4)
+            tip = (0.0, 0.005, -0.003, 0.005, 0.009, 0.012)[k] * (1 if upper else -0.4)
             rings, n = 7, 14
             t = np.linspace(0, 1, rings)
             ang = np.linspace(0, 2 * np.pi, n, endpoint=False)

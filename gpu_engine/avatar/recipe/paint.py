@@ -268,8 +268,8 @@ def _stubble(c: Canvas, skin: Complexion) -> None:
     beard *= np.clip(1 - bare, 0, 1) * np.clip(0.85 + 0.18 * noise(c.pos, 0.18, 41), 0.3, 1.2)
     hair = srgb(*skin.brow)
     c.mix(hair * 1.6 + [0.02, 0.025, 0.03], 0.62 * skin.stubble * beard)
-    near, _, lot = _cells(c, 0.0115, 42)
-    c.mix(hair, 1.15 * skin.stubble * beard * np.exp(-((near / 0.0034) ** 2)) * (0.4 + 0.6 * lot))
+    near, _, lot = _cells(c, 0.0092, 42)
+    c.mix(hair, 1.15 * skin.stubble * beard * np.exp(-((near / 0.0025) ** 2)) * (0.35 + 0.6 * lot))
 
 
 def roughness(mesh: source.BaseMesh, patch: Skin, data: Path, who: Presenter) -> np.ndarray:
