@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
@@ -24,7 +25,7 @@ from gpu_engine.motion.affect import (
     text_features,
     voice_features,
 )
-from gpu_engine.motion.gate import GateError, load_gate
+from gpu_engine.motion.gate import WEIGHTS_FILE, GateError, load_gate
 from gpu_engine.training.emotion_gate.train import as_in_service, fold_of, load, predict, train, without_voice
 
 pytestmark = pytest.mark.unit
@@ -120,6 +121,11 @@ def test_one_utterance_takes_less_than_a_millisecond() -> None:
     assert sorted(spent)[100] < 1e-3
 
 
+def test_the_card_names_the_weights_that_are_shipped() -> None:
+    card = Path(train.__code__.co_filename).with_name("README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(WEIGHTS_FILE.read_bytes()).hexdigest() in card
+
+
 @pytest.mark.parametrize(("act", "setting"), [("shout", "answer"), ("price", "nowhere")])
 def test_unknown_acts_and_settings_are_refused(act: str, setting: str) -> None:
     with pytest.raises(ValueError, match="use one of"):
@@ -129,7 +135,7 @@ def test_unknown_acts_and_settings_are_refused(act: str, setting: str) -> None:
 @pytest.mark.parametrize("damage", ["missing", "json", "sizes", "nan"])
 def test_wrong_weights_are_refused_by_name(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "gate.json"
-    held = json.loads(Path(load_gate.__wrapped__.__defaults__[0]).read_text())
+    held = json.loads(WEIGHTS_FILE.read_text())
     if damage == "sizes":
         held["sizes"] = [1, 2, 3]
     elif damage == "nan":
