@@ -173,7 +173,7 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
         own = filled(
             np.where(pool[..., None], s.colour, flat_white).astype(np.float32), np.maximum(pool, ~_INSIDE).astype(np.float32)
         )
-        sclera = 0.7 * flat_white + 0.3 * np.minimum(own, flat_white)
+        sclera = 0.85 * flat_white + 0.15 * np.minimum(own, flat_white)
         # Iris: the shared ring by radius; detail where the lids leave it free and no light is mirrored.
         mirrored = cv2.dilate((np.abs(s.colour.mean(2) - base.mean(2)) > 26).astype(np.uint8), np.ones((5, 5))) > 0
         detail = cv2.GaussianBlur((s.open & ~mirrored & (iris_r > _R)).astype(np.float32), (0, 0), 3)[..., None]

@@ -158,7 +158,7 @@ class _Bend:
         nodes, lifted = _anchored(source, depth[:, None])
         lifted[len(source) :] = float(np.median(depth[list(OVAL)]))
         low, high = nodes.min(0), nodes.max(0)
-        cell = float(high[0] - low[0]) / 260
+        cell = float(high[0] - low[0]) / 200
         self.plane = Table(plane, low, high, cell)
         self.depth = Table(Spline(nodes, lifted, stiffness=0.05), low, high, 4 * cell)
         self.error = np.linalg.norm(self.plane(source) - points, axis=1)

@@ -92,12 +92,12 @@ def onboard(
     verdict = validate(data)
     if verdict.problems:
         raise AvatarError(f"the pack made from this photograph is not valid: {verdict.problems[0]}")
-    _place(out, data, cancelled)
+    place(out, data, cancelled)
     progress("done", 1.0)
     return Outcome(out, len(data), report, built)
 
 
-def _place(out: Path, data: bytes, cancelled: Callable[[], bool]) -> None:
+def place(out: Path, data: bytes, cancelled: Callable[[], bool]) -> None:
     """Write beside the target and rename: a reader sees the old file or the whole new one."""
     part = ""
     try:

@@ -53,8 +53,22 @@ class Photo:
     notes: tuple[str, ...]
 
 
+def _damaged(name: str, reason: str) -> PhotoError:
+    return PhotoError(
+        "damaged",
+        f"{name} 不完整或已损坏（{reason}）：请重新上传。",
+        f"{name} is cut off or damaged ({reason}): upload it again.",
+    )
+
+
 def _kind_refusal(raw: bytes, name: str) -> PhotoError:
     head = raw[:64]
+    if head.startswith((b"\x89PNG\r\n", b"\xff\xd8\xff", b"RIFF", b"II*\0", b"MM\0*", b"GIF8")):
+        if head[12:16] == b"IHDR" and len(head) >= 24:
+            width, height = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+            if width * height > MAX_PIXELS:
+                return _too_many(name, width, height)
+        return _damaged(name, "unreadable header")
     if not raw:
         return PhotoError("empty", f"{name} 是空文件：{_SEND['zh']}。", f"{name} is empty: {_SEND['en']}.")
     if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"heif"):
@@ -163,9 +177,7 @@ def _decode(picture: Image.Image, raw: bytes, name: str) -> Photo:
             upright = ImageOps.exif_transpose(picture)
     except (OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, EOFError, MemoryError) as error:
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise PhotoError(
-            "damaged", f"{name} 不完整或已损坏（{reason}）：请重新上传。", f"{name} is cut off or damaged ({reason}): upload it again.",
-        ) from None  # fmt: skip
+        raise _damaged(name, reason) from None
     if turned:
         notes.append("rotated")
     if upright.mode in ("CMYK", "YCCK"):

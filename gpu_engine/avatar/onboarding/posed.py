@@ -16,7 +16,7 @@ from gpu_engine.avatar.renderer import AvatarError
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
-SIDE = 640
+SIDE = 480
 """Pixels of the picture the template is measured in."""
 BACKDROP = (196, 200, 204)
 
@@ -88,18 +88,27 @@ def draw(
                 continue
             screen = lens.project(verts[name])
             screen[:, :2] = (screen[:, :2] - origin) * zoom
-            seen = cover(screen, piece.tris, side, side)
+            x0, y0 = np.clip(np.floor(screen[:, :2].min(0)).astype(int), 0, side)
+            x1, y1 = np.clip(np.ceil(screen[:, :2].max(0)).astype(int) + 1, 0, side)
+            if x1 <= x0 or y1 <= y0:
+                continue
+            screen[:, :2] -= (x0, y0)
+            box = np.s_[y0:y1, x0:x1]
+            seen = cover(screen, piece.tris, int(x1 - x0), int(y1 - y0))
             texture = template.textures[piece.texture]
             uv = seen.blend(np.concatenate([piece.uv, piece.shade[:, None]], 1))
             mapped = cv2.remap(
-                texture, uv[..., 0] * texture.shape[1] - 0.5, uv[..., 1] * texture.shape[0] - 0.5, cv2.INTER_LINEAR,
+                texture,
+                uv[..., 0] * texture.shape[1] - 0.5,
+                uv[..., 1] * texture.shape[0] - 0.5,
+                cv2.INTER_LINEAR,
                 borderMode=cv2.BORDER_REPLICATE,
-            ).astype(np.float32)  # fmt: skip
-            front = seen.depth > nearest
+            ).astype(np.float32)
+            front = seen.depth > nearest[box]
             alpha = np.where(front, mapped[..., 3] / 255 if mixes else 1.0, 0.0)[..., None]
-            image = image * (1 - alpha) + mapped[..., :3] * uv[..., 2:3] * alpha
+            image[box] = image[box] * (1 - alpha) + mapped[..., :3] * uv[..., 2:3] * alpha
             if not mixes:
-                nearest = np.where(front, seen.depth, nearest)
+                nearest[box] = np.where(front, seen.depth, nearest[box])
     return np.clip(image, 0, 255).astype(np.uint8), nearest
 
 
