@@ -395,6 +395,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant_id}/sessions/{id}/motion-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description A token, good for 15 minutes, with which a client connects to the session's motion gateway. */
+        post: operations["motion_token_issue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenant_id}/sessions/{id}/next": {
         parameters: {
             query?: never;
@@ -839,6 +856,23 @@ export interface components {
             role: string;
             permissions: string[];
         };
+        /** @description What the token is for. ``control`` also needs the permission to make the host speak. */
+        MotionTokenInRequest: {
+            /** @default watch */
+            role: components["schemas"]["RoleEnum"];
+        };
+        /** @description A token for one session and role, and where to use it. It is shown once and is not stored. */
+        MotionTokenOut: {
+            token: string;
+            role: components["schemas"]["RoleEnum"];
+            session: string;
+            /** @description WebSocket address of the node's gateway */
+            url: string;
+            /** @description the subprotocol to offer */
+            protocol: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
         /** @description A row and what people call it. */
         Named: {
             id: string;
@@ -1057,6 +1091,12 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * @description * `watch` - watch
+         *     * `control` - control
+         * @enum {string}
+         */
+        RoleEnum: "watch" | "control";
         /** @description A sentence to say next. */
         SayInRequest: {
             text: string;
@@ -4510,6 +4550,104 @@ export interface operations {
             };
             /** @description No such thing for this caller */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    motion_token_issue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["MotionTokenInRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MotionTokenOut"];
+                };
+            };
+            /** @description The request cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such thing for this caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflicts with the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not this content type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
