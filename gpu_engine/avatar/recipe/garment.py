@@ -66,7 +66,7 @@ def clip(verts: np.ndarray, tris: np.ndarray, value: np.ndarray) -> tuple[np.nda
             i = base + len(extra)
             extra += [ab, ac]
             out.append(np.array([[a, i, i + 1]] if keep == 1 else [[i, b, c], [i, c, i + 1]]))
-    all_verts = np.concatenate([verts, np.array(extra).reshape(-1, 3)])
+    all_verts = np.concatenate([verts, np.array(extra).reshape(-1, verts.shape[1])])
     all_tris = np.concatenate(out)
     # Cut vertices of neighbours coincide: merge them so that smoothing and normals see one edge.
     _, first, inverse = np.unique(np.round(all_verts, 5), axis=0, return_index=True, return_inverse=True)
