@@ -63,8 +63,7 @@ class Gate:
         beside = np.concatenate(hidden, axis=1)
         open_ = 1.0 / (1.0 + np.exp(-(beside @ self.gate + self.gate_bias)))
         weights = softmax(open_ / self.temperature)
-        fused = sum(weights[:, i : i + 1] * h for i, h in enumerate(hidden))
-        return np.tanh(fused @ self.out + self.out_bias), weights
+        return np.tanh(weigh(hidden, weights) @ self.out + self.out_bias), weights
 
     def fuse(self, text: tuple[float, ...], voice: tuple[float, ...], context: tuple[float, ...]) -> Fusion:
         """One utterance. See :mod:`gpu_engine.motion.affect` for the features."""
@@ -72,6 +71,11 @@ class Gate:
         v, a, d = (round(float(x), 4) for x in found[0])
         w = weights[0]
         return Fusion(Emotion(v, a, d), (float(w[0]), float(w[1]), float(w[2])))
+
+
+def weigh(hidden: list[Matrix], weights: Matrix) -> Matrix:
+    """Sum float64[B, D] of three float64[B, D], each row times its weight in float64[B, 3]."""
+    return weights[:, :1] * hidden[0] + weights[:, 1:2] * hidden[1] + weights[:, 2:] * hidden[2]
 
 
 def softmax(x: Matrix) -> Matrix:

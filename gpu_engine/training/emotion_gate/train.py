@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.motion.affect import SETTINGS, VoiceSketch, context_features, stacked, text_features, voice_features
-from gpu_engine.motion.gate import SIZES, Gate, softmax
+from gpu_engine.motion.gate import SIZES, Gate, softmax, weigh
 
 DATA = Path(__file__).with_name("utterances.jsonl")
 WIDTH = 8
@@ -100,7 +100,8 @@ def train(data: Utterances, how: str, seed: int, width: int = WIDTH, epochs: int
             m += 0.1 * (g - m)
             s += 0.001 * (g * g - s)
             p -= rate * (m / (1 - 0.9**step) / (np.sqrt(s / (1 - 0.999**step)) + 1e-8) + DECAY * p)
-    return Gate((theta[0], theta[1], theta[2]), (theta[3], theta[4], theta[5]), *theta[6:], temperature=temperature)
+    enter, bias = (theta[0], theta[1], theta[2]), (theta[3], theta[4], theta[5])
+    return Gate(enter, bias, theta[6], theta[7], theta[8], theta[9], temperature)
 
 
 def _gradients(data: Utterances, theta: list[Matrix], how: str, temperature: float) -> list[Matrix]:
@@ -108,7 +109,7 @@ def _gradients(data: Utterances, theta: list[Matrix], how: str, temperature: flo
     beside = np.concatenate(hidden, axis=1)
     open_ = 1.0 / (1.0 + np.exp(-(beside @ theta[6] + theta[7])))
     weights = _weights(open_, how, temperature)
-    fused = sum(weights[:, i : i + 1] * h for i, h in enumerate(hidden))
+    fused = weigh(hidden, weights)
     found = np.tanh(fused @ theta[8] + theta[9])
     d_pre = 2.0 * (found - data.labels) / data.labels.size * (1.0 - found**2)
     d_fused = d_pre @ theta[8].T
@@ -147,7 +148,7 @@ def predict(model: Gate, data: Utterances, how: str) -> tuple[Matrix, Matrix]:
         return model.batch(*data.sources)
     hidden = [np.tanh(x @ w + b) for x, w, b in zip(data.sources, model.enter, model.enter_bias, strict=True)]
     weights = _weights(np.zeros((len(data.labels), 3)), how, 1.0)
-    fused = sum(weights[:, i : i + 1] * h for i, h in enumerate(hidden))
+    fused = weigh(hidden, weights)
     return np.tanh(fused @ model.out + model.out_bias), weights
 
 
