@@ -46,8 +46,11 @@ def draw(eye: np.ndarray, drop: float, skin: Complexion) -> tuple[FrontCanvas, F
         lift = skin.brow_lift + (0.006 if sign > 0 else 0.0)
         arch = skin.brow_arch * (1.0 if sign > 0 else 0.9)
         cx = w * (0.42 + 1.30 * t) + (0.0 if sign > 0 else 0.004)
-        cy = eye[1] + drop * 0.33 + lift + arch * (
-            0.052 * np.sin(np.pi * 0.62 * t) ** 1.2 - 0.055 * np.clip((t - 0.62) / 0.38, 0, 1) ** 1.6
+        cy = (
+            eye[1]
+            + drop * 0.33
+            + lift
+            + arch * (0.052 * np.sin(np.pi * 0.62 * t) ** 1.2 - 0.055 * np.clip((t - 0.62) / 0.38, 0, 1) ** 1.6)
         )
         half = 0.029 * wide * np.clip(t / 0.18, 0.35, 1) * (1 - 0.78 * np.clip((t - 0.45) / 0.55, 0, 1) ** 1.1)
         for i in range(39):

@@ -106,7 +106,7 @@ MARCO = Face(
     identity={
         **macros("male", {"caucasian": 1.0}, 0.10, 0.25, -0.10, 0.6),
         "eyes/l-eye-scale-incr": 0.50, "eyes/l-eye-height2-incr": 0.25, "eyes/l-eye-bag-decr": 0.3,
-        "eyes/l-eye-corner2-up": 0.15, "eyebrows/eyebrows-trans-down": 0.15,
+        "eyes/l-eye-corner2-up": 0.15, "eyebrows/eyebrows-trans-down": 0.15, "head/head-scale-horiz-decr": 0.25,
         "chin/chin-width-incr": 0.10, "chin/chin-jaw-drop-incr": 0.15, "chin/chin-bones-incr": 0.25,
         "chin/chin-cleft-incr": 0.15,
         "chin/chin-prominent-incr": 0.15, "cheek/l-cheek-bones-incr": 0.25, "cheek/l-cheek-inner-decr": 0.2,
@@ -124,7 +124,7 @@ MARCO = Face(
     },
     skin=Complexion(
         base=(209, 153, 122), blush=(194, 106, 88), shadow=(148, 94, 72), lip=(160, 92, 80), lip_amount=0.40,
-        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.28, stubble=0.5, make_up=0.0, creases=0.45,
+        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.28, stubble=0.58, make_up=0.0, creases=0.45,
         brow_width=1.55, brow_arch=0.55,
         brow_lift=-0.012, freckles=10, moles=((-0.36, -0.42, 0.007),), roughness=0.48, specular=0.38,
     ),
@@ -151,7 +151,7 @@ AMARA = Face(
     rest={"mouthSmileLeft": 0.30, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.18, "cheekSquintRight": 0.18},
     skin=Complexion(
         base=(126, 84, 65), blush=(126, 66, 54), shadow=(68, 42, 34), lip=(116, 62, 54), lip_amount=0.50,
-        brow=(26, 19, 17), hair=(34, 27, 25), blush_amount=0.20, make_up=0.5, freckles=6, creases=0.9, brow_width=1.1,
+        brow=(26, 19, 17), hair=(34, 27, 25), blush_amount=0.20, make_up=0.5, freckles=6, creases=1.25, brow_width=1.1,
         moles=((0.40, -0.24, 0.008), (-0.30, -0.18, 0.006)), roughness=0.50, specular=0.36,
     ),
     iris=Iris((84, 52, 34), (46, 28, 20), (18, 13, 12)),
