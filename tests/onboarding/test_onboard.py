@@ -31,9 +31,12 @@ from tests.onboarding.pictures import ASTRONAUT, BACKGROUND, PRESENTER, U8, astr
 pytestmark = pytest.mark.unit
 
 CONSENT = {
-    "subject": "person", "statement": "Test with a public-domain portrait.", "granted_by": "NASA", "granted_on": "2026-01-05",
+    "subject": "person",
+    "statement": "Test with a public-domain portrait.",
+    "granted_by": "NASA",
+    "granted_on": "2026-01-05",
     "evidence_sha256": "ab" * 32,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +59,14 @@ class Twin:
     def __init__(self) -> None:
         self.photo, self.face = portrait(), found(portrait())
         built = build(
-            read_template(pack_path(PRESENTER)), self.photo, self.face, name="twin", display_name={"zh": "twin", "en": "twin"},
-            consent=CONSENT, origin="test",
-        )  # fmt: skip
+            read_template(pack_path(PRESENTER)),
+            self.photo,
+            self.face,
+            name="twin",
+            display_name={"zh": "twin", "en": "twin"},
+            consent=CONSENT,
+            origin="test",
+        )
         self.fit = built.fit
         pack = assemble(examine(read_glb(build_pack(built.source).encode()))[0])
         height, width = self.photo.shape[:2]
@@ -213,19 +221,26 @@ def record(folder: Path, **changes: object) -> Path:
 def test_a_complete_consent_record_is_taken_over(tmp_path: Path) -> None:
     entry = read_consent(record(tmp_path), date(2026, 6, 1))
     assert entry == {
-        "subject": "person", "statement": "May host my shop's shows.", "granted_by": "Wang Fang", "granted_on": "2026-05-31",
+        "subject": "person",
+        "statement": "May host my shop's shows.",
+        "granted_by": "Wang Fang",
+        "granted_on": "2026-05-31",
         "evidence_sha256": hashlib.sha256(b"I agree.").hexdigest(),
-    }  # fmt: skip
+    }
     assert read_consent(record(tmp_path, evidence="AB" * 32), date(2026, 6, 1))["evidence_sha256"] == "ab" * 32
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"who": None}, "'who'"), ({"statement": " "}, "'statement'"), ({"granted_on": "last May"}, "not a date"),
-        ({"granted_on": "2027-01-01"}, "future"), ({"evidence": "nothing.pdf"}, "cannot be read"), ({"evidence": 5}, "'evidence'"),
+        ({"who": None}, "'who'"),
+        ({"statement": " "}, "'statement'"),
+        ({"granted_on": "last May"}, "not a date"),
+        ({"granted_on": "2027-01-01"}, "future"),
+        ({"evidence": "nothing.pdf"}, "cannot be read"),
+        ({"evidence": 5}, "'evidence'"),
     ],
-)  # fmt: skip
+)
 def test_an_incomplete_consent_record_names_the_field(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     with pytest.raises(ConsentError, match=words):
         read_consent(record(tmp_path, **changes), date(2026, 6, 1))

@@ -24,7 +24,7 @@ class _Graph:
     """One TFLite subgraph on its way to ONNX. Four-dimensional activations are held as NCHW."""
 
     def __init__(self, raw: bytes, narrow: bool) -> None:
-        import tflite
+        import tflite  # type: ignore[import-not-found]
 
         self.narrow = narrow
         self.t = tflite
@@ -126,9 +126,13 @@ class _Graph:
         filters = kernel.transpose(3, 0, 1, 2) if depthwise else kernel.transpose(0, 3, 1, 2)
         bias = self.constant(b)
         out = self.node(
-            "Conv", [self.name(x), self.weight(np.ascontiguousarray(filters)), self.weight(np.asarray(bias))],
-            group=kernel.shape[3] if depthwise else 1, strides=stride, pads=pads, kernel_shape=size,
-        )  # fmt: skip
+            "Conv",
+            [self.name(x), self.weight(np.ascontiguousarray(filters)), self.weight(np.asarray(bias))],
+            group=kernel.shape[3] if depthwise else 1,
+            strides=stride,
+            pads=pads,
+            kernel_shape=size,
+        )
         self.activation(out, o.FusedActivationFunction(), self.name(op.Outputs(0)))
 
     def pool(self, op: Any, kind: str) -> None:
@@ -149,9 +153,12 @@ class _Graph:
         mode = "half_pixel" if o.HalfPixelCenters() else "asymmetric"
         sizes = self.weight(np.array([n, c, h, w], np.int64))
         self.node(
-            "Resize", [self.name(op.Inputs(0)), "", "", sizes], self.name(op.Outputs(0)),
-            mode="linear", coordinate_transformation_mode=mode,
-        )  # fmt: skip
+            "Resize",
+            [self.name(op.Inputs(0)), "", "", sizes],
+            self.name(op.Outputs(0)),
+            mode="linear",
+            coordinate_transformation_mode=mode,
+        )
 
     def deconvolution(self, op: Any) -> None:
         # MediaPipe's Convolution2DTransposeBias: options are the raw struct (padding, stride width, stride height).

@@ -1,4 +1,4 @@
-"""Faces in a picture: MediaPipe's short-range detector with its anchors, run over overlapping windows so that small ones count."""
+"""Faces in a picture: MediaPipe's short-range detector, run over overlapping windows so that small ones count."""
 
 from __future__ import annotations
 

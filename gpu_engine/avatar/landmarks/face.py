@@ -69,16 +69,17 @@ def crop_matrix(centre: F32, side: float, angle: float, out: int) -> F32:
 
 def _points(image: NDArray[np.uint8], centre: F32, side: float, angle: float) -> tuple[F32, float]:
     matrix = crop_matrix(centre, side, angle, SIDE)
-    how = cv2.INTER_AREA if side > SIDE * 1.5 else cv2.INTER_LINEAR
     # warpAffine has no area filter: a large face is halved first until the crop samples it closely.
-    source, step = image, side / SIDE
+    source: NDArray[np.uint8] = image
+    step = side / SIDE
     while step > 2:
-        source, step = cv2.resize(source, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), step / 2
+        source = np.asarray(cv2.resize(source, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.uint8)
+        step /= 2
     ratio = image.shape[1] / source.shape[1]
     shrunk = matrix.copy()
     shrunk[:, :2] *= ratio
     shrunk[:, 2] += matrix[:, :2] @ np.full(2, (ratio - 1) / 2, np.float32)
-    crop = cv2.warpAffine(source, shrunk, (SIDE, SIDE), flags=how if how == cv2.INTER_LINEAR else cv2.INTER_LINEAR)
+    crop = cv2.warpAffine(source, shrunk, (SIDE, SIDE))
     raw, presence = network("face_landmarks").run(
         ("points", "presence"), {"image": crop[None, ..., ::-1].astype(np.float32) / 255}
     )
@@ -110,7 +111,7 @@ def _iris(image: NDArray[np.uint8], points: F32, corners: tuple[int, int], mirro
     a, b = points[corners[0], :2], points[corners[1], :2]
     side = float(np.linalg.norm(b - a)) * 2.3
     angle = float(np.arctan2(*(b - a)[::-1]))
-    matrix = crop_matrix((a + b) / 2, side, angle, IRIS_SIDE)
+    matrix = crop_matrix(((a + b) / 2).astype(np.float32), side, angle, IRIS_SIDE)
     crop = cv2.warpAffine(image, matrix, (IRIS_SIDE, IRIS_SIDE))
     if mirrored:
         crop = crop[:, ::-1]

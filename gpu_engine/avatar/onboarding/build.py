@@ -28,6 +28,7 @@ from gpu_engine.avatar.onboarding.plates import (
 from gpu_engine.avatar.onboarding.posed import draw
 from gpu_engine.avatar.onboarding.template import Piece, Template
 from gpu_engine.avatar.onboarding.texture import skin_texture
+from gpu_engine.avatar.onboarding.tone import even_light
 from gpu_engine.avatar.skeleton import JOINT_NUMBER, SKELETON
 from gpu_engine.avatar.writer import MaterialSource, PackSource, PieceSource
 
@@ -101,9 +102,11 @@ def _framings(template: Template, fit: Fit, canvas: Canvas, canvas_w: int) -> di
         low = height * 1.02 - scale * bottom
         high = height * room - scale * top
         made[name] = {
-            "height_px": entry["height_px"], "scale": round(scale, 4), "centre_x": entry["centre_x"],
+            "height_px": entry["height_px"],
+            "scale": round(scale, 4),
+            "centre_x": entry["centre_x"],
             "top_px": round(max(low, high) if scale * (bottom - top) < height * (1 - room) else min(high, max(low, high)), 1),
-        }  # fmt: skip
+        }
     return made
 
 
@@ -146,6 +149,7 @@ def build(
     fit = fit_head(template, face)
     on_stage("cut out")
     alpha = person_matte(image, face)
+    image = even_light(image, face)
     canvas = to_canvas(fit, own_colours(image, alpha), alpha)
     on_stage("skin")
     skin_px = SKIN_SIDES[1] if face.eye_distance > 110 else SKIN_SIDES[0]
@@ -181,7 +185,7 @@ def build(
                 np.tile([1.0, 0, 0, 0], (len(verts), 1)),
                 np.minimum(shade, 1),
                 dict(fit.targets[key]),
-            )  # fmt: skip
+            )
         )
     plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas))
     pictured = cv2.imencode(".png", atlas)[1].tobytes()
@@ -191,26 +195,40 @@ def build(
     canvas_h = min(4096, max(16, canvas.alpha.shape[0]))
     eyes = {side: {"centre": [float(v) for v in fit.eyes[side][0]], "radius": fit.eyes[side][1]} for side in ("l", "r")}
     source = PackSource(
-        name=name, display_name=display_name, presents="a real person, from one photograph",
+        name=name,
+        display_name=display_name,
+        presents="a real person, from one photograph",
         licence={
-            "spdx": "LicenseRef-person", "origin": f"{origin}; head geometry fitted from pack '{template.name}'",
+            "spdx": "LicenseRef-person",
+            "origin": f"{origin}; head geometry fitted from pack '{template.name}'",
             "attribution": str(consent.get("granted_by", "")),
         },
         consent=consent,
         camera={
-            "focal_px": fit.lens.focal, "eye": [float(v) for v in fit.lens.eye],
-            "principal": [float(v) for v in fit.lens.principal + canvas.shift], "canvas": [canvas_w, canvas_h],
+            "focal_px": fit.lens.focal,
+            "eye": [float(v) for v in fit.lens.eye],
+            "principal": [float(v) for v in fit.lens.principal + canvas.shift],
+            "canvas": [canvas_w, canvas_h],
         },
-        framings=_framings(template, fit, canvas, canvas_w), joints=fit.joints,
-        limits_deg={joint: min(LIMITS_DEG.get(joint, 180.0), float(template.info["limits_deg"].get(joint, 180.0))) for joint in SKELETON[1:]},
-        gaze=template.info["gaze"], eyes=eyes, lash_columns=int(template.info["lash_columns"]), head=head, clothes=[],
+        framings=_framings(template, fit, canvas, canvas_w),
+        joints=fit.joints,
+        limits_deg={
+            joint: min(LIMITS_DEG.get(joint, 180.0), float(template.info["limits_deg"].get(joint, 180.0)))
+            for joint in SKELETON[1:]
+        },
+        gaze=template.info["gaze"],
+        eyes=eyes,
+        lash_columns=int(template.info["lash_columns"]),
+        head=head,
+        clothes=[],
         materials=[
             MaterialSource("skin", _jpeg(texture), roughness=0.5, specular=0.3, subsurface_mm=(3.7, 1.4, 0.7)),
             MaterialSource("features", pictured, two_sided=True, roughness=0.2),
             MaterialSource("lashes", pictured, blend=True, two_sided=True),
         ],
-        plates=[plate], generator="lumihost onboarding 1",
-    )  # fmt: skip
+        plates=[plate],
+        generator="lumihost onboarding 1",
+    )
     return Built(source, fit, looks)
 
 
@@ -232,17 +250,25 @@ def _rest(
     """The mesh at rest over the canvas picture, where it draws, and its depth."""
     pieces = {
         p.name: replace(
-            template.pieces[p.name], verts=np.asarray(p.verts, np.float32), tris=np.asarray(p.tris, np.int32), uv=np.asarray(p.uv),
-            shade=np.ones(len(p.verts), np.float32) if p.shade is None else np.asarray(p.shade, np.float32), texture=0 if p.name == "skin" else 1,
+            template.pieces[p.name],
+            verts=np.asarray(p.verts, np.float32),
+            tris=np.asarray(p.tris, np.int32),
+            uv=np.asarray(p.uv),
+            shade=np.ones(len(p.verts), np.float32) if p.shade is None else np.asarray(p.shade, np.float32),
+            texture=0 if p.name == "skin" else 1,
         )
         for p in head
-    }  # fmt: skip
+    }
     height, width = canvas.alpha.shape
     covered, depth = mesh_cover(fit, head[0].verts, np.asarray(head[0].tris, np.int32), canvas)
     x, y, w, h = cv2.boundingRect(covered.astype(np.uint8))
     side = max(w, h)
     drawn = Template(
-        template.name, pieces, {0: cv2.cvtColor(texture, cv2.COLOR_BGR2BGRA), 1: atlas}, template.joints, template.info
+        template.name,
+        pieces,
+        {0: np.asarray(cv2.cvtColor(texture, cv2.COLOR_BGR2BGRA), np.uint8), 1: atlas},
+        template.joints,
+        template.info,
     )
     origin = np.array([x, y]) - canvas.shift
     picture, _ = draw(drawn, fit.lens, {k: p.verts.astype(np.float64) for k, p in pieces.items()}, 1.0, origin, side)

@@ -65,14 +65,18 @@ def _report_json(report: Report) -> str:
             "measures": {name: round(value, 4) for name, value in report.measures.items()},
             "findings": [
                 {
-                    "code": f.code, "severity": f.severity, "value": round(f.value, 4), "limit": f.limit,
+                    "code": f.code,
+                    "severity": f.severity,
+                    "value": round(f.value, 4),
+                    "limit": f.limit,
                     "text": {language: f.text(language) for language in LANGUAGES},
                 }
                 for f in report.findings
             ],
         },
-        ensure_ascii=False, indent=2,
-    )  # fmt: skip
+        ensure_ascii=False,
+        indent=2,
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -134,16 +138,23 @@ def _onboard(args: argparse.Namespace, language: str) -> int:
 
     try:
         done = onboard(
-            photo, name=args.name, out=args.out, consent=consent, template=args.template, progress=progress,
-            display_name={"zh": args.display_zh or args.name, "en": args.display_en or args.name}, cancelled=stop.is_set,
-        )  # fmt: skip
+            photo,
+            name=args.name,
+            out=args.out,
+            consent=consent,
+            template=args.template,
+            progress=progress,
+            display_name={"zh": args.display_zh or args.name, "en": args.display_en or args.name},
+            cancelled=stop.is_set,
+        )
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
     _advise(done.report, language)
     yaw, pitch, roll = done.built.fit.pose_deg
     _say(
-        f"{done.path}: {done.size / 1e6:.1f} MB, fit error {done.built.fit.error_px[0]:.2f} px (worst {done.built.fit.error_px[1]:.2f}), "
+        f"{done.path}: {done.size / 1e6:.1f} MB, "
+        f"fit error {done.built.fit.error_px[0]:.2f} px (worst {done.built.fit.error_px[1]:.2f}), "
         f"head as photographed: yaw {yaw:.0f}°, pitch {pitch:.0f}°, roll {roll:.0f}°"
     )
     return 0

@@ -61,9 +61,12 @@ def read_consent(path: Path | None, today: date) -> dict[str, Any]:
     if granted > today:
         raise ConsentError(f"{path}: granted_on {granted} lies in the future; consent must be given before work starts")
     return {
-        "subject": "person", "statement": statement, "granted_by": who, "granted_on": granted.isoformat(),
+        "subject": "person",
+        "statement": statement,
+        "granted_by": who,
+        "granted_on": granted.isoformat(),
         "evidence_sha256": _evidence(_text(record, "evidence", path), path),
-    }  # fmt: skip
+    }
 
 
 def _evidence(evidence: str, record: Path) -> str:
@@ -79,7 +82,8 @@ def _evidence(evidence: str, record: Path) -> str:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise ConsentError(
-            f"{record}: evidence '{evidence[:80]}' cannot be read ({why}); name a file beside the record, or give its SHA-256 in hex"
+            f"{record}: evidence '{evidence[:80]}' cannot be read ({why}); name a file beside the record, "
+            "or give its SHA-256 in hex"
         ) from None
     if not raw:
         raise ConsentError(f"{record}: evidence {evidence} is empty; it must show that the person agreed")

@@ -82,13 +82,18 @@ def template_eye(template: Template, side: str) -> tuple[NDArray[np.uint8], floa
     texture = template.textures[piece.texture]
     uv = np.stack([np.ones_like(dx), dx, dy], -1) @ map_
     image = cv2.remap(
-        texture, (uv[..., 0] * texture.shape[1] - 0.5).astype(np.float32), (uv[..., 1] * texture.shape[0] - 0.5).astype(np.float32),
-        cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE,
-    )[..., :3]  # fmt: skip
+        texture,
+        (uv[..., 0] * texture.shape[1] - 0.5).astype(np.float32),
+        (uv[..., 1] * texture.shape[0] - 0.5).astype(np.float32),
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_REPLICATE,
+    )[..., :3]
     _, r_bin = _radial(dx, dy)
     grey = _profile(image.astype(np.float32), r_bin, np.ones_like(r_bin, bool), int(REACH)).mean(1)
     start = int(0.3 * REACH)
-    return image, float(start + np.argmax(np.diff(cv2.blur(grey[None], (5, 1))[0])[start : int(0.7 * REACH)])) / REACH
+    return np.asarray(image, np.uint8), float(
+        start + np.argmax(np.diff(cv2.blur(grey[None], (5, 1))[0])[start : int(0.7 * REACH)])
+    ) / REACH
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +139,13 @@ def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sampl
     half = int(np.abs(local).max()) + 8
     mask = polygon((2 * half, 2 * half), local + half)
     rim = max(1, int(0.10 * float(np.linalg.norm(outline[3] - outline[13])) * zoom))
-    mask = cv2.erode(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * rim + 1, 2 * rim + 1)))
+    mask = np.asarray(cv2.erode(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * rim + 1, 2 * rim + 1))), np.uint8)
     shown = cv2.remap(
-        mask, ((spot_x - outline[:, 0].mean()) * zoom + half).astype(np.float32),
-        ((spot_y - outline[:, 1].mean()) * zoom + half).astype(np.float32), cv2.INTER_LINEAR,
-    )  # fmt: skip
+        mask,
+        ((spot_x - outline[:, 0].mean()) * zoom + half).astype(np.float32),
+        ((spot_y - outline[:, 1].mean()) * zoom + half).astype(np.float32),
+        cv2.INTER_LINEAR,
+    )
     seen = (shown > 127) & _INSIDE
     iris_r = float(np.clip(iris.radius / ball_px, *IRIS_LIMITS))
     grey = colour.mean(2)
@@ -183,9 +190,12 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
         outer = model_r + (_R - iris_r) * (1 - model_r) / (1 - iris_r)
         stretch = np.where(iris_r > _R, _R * model_r / iris_r, outer) / np.maximum(_R, 1e-6)
         drawn = cv2.remap(
-            model, (SIDE / 2 - 0.5 + _DX * stretch * REACH).astype(np.float32), (SIDE / 2 - 0.5 - _DY * stretch * REACH).astype(np.float32),
-            cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE,
-        ).astype(np.float32)  # fmt: skip
+            model,
+            (SIDE / 2 - 0.5 + _DX * stretch * REACH).astype(np.float32),
+            (SIDE / 2 - 0.5 - _DY * stretch * REACH).astype(np.float32),
+            cv2.INTER_LINEAR,
+            borderMode=cv2.BORDER_REPLICATE,
+        ).astype(np.float32)
         tone = np.median(base[body], 0) / np.maximum(np.median(drawn[body], 0), 8)
         white_tone = white / np.maximum(np.median(drawn[_INSIDE & (iris_r * 1.12 < _R)], 0), 8)
         drawn = drawn * np.clip(tone * (1 - edge) + white_tone * edge, 0.2, 3.0)

@@ -20,9 +20,43 @@ from gpu_engine.avatar.skeleton import JOINT_NUMBER
 
 F64 = NDArray[np.float64]
 STEADY = (
-    33, 133, 362, 263, 1, 2, 4, 5, 6, 168, 197, 195, 98, 327, 94, 50, 280, 117, 346, 10, 338, 297, 332, 284, 251, 389, 356,
-    454, 234, 127, 162, 21, 54, 103, 67, 109,
-)  # fmt: skip
+    33,
+    133,
+    362,
+    263,
+    1,
+    2,
+    4,
+    5,
+    6,
+    168,
+    197,
+    195,
+    98,
+    327,
+    94,
+    50,
+    280,
+    117,
+    346,
+    10,
+    338,
+    297,
+    332,
+    284,
+    251,
+    389,
+    356,
+    454,
+    234,
+    127,
+    162,
+    21,
+    54,
+    103,
+    67,
+    109,
+)
 """Points that no expression moves much."""
 GAPS = ((13, 14), (82, 87), (312, 317), (81, 178), (311, 402), (80, 88), (310, 318))
 """Upper and lower inner lip, pairs from the middle outwards."""
@@ -78,7 +112,7 @@ def pose_angles(turn: F64) -> tuple[float, float, float]:
 
 def _world(points: NDArray[np.floating]) -> F64:
     """Image axes (y down, z away) to the pack's (y up, z to the viewer)."""
-    return points.astype(np.float64) * np.array([1.0, -1.0, -1.0])
+    return np.asarray(points * np.array([1.0, -1.0, -1.0]), np.float64)
 
 
 def head_turn(template: Template, lens: Lens, face: Face) -> tuple[F64, Measured]:
@@ -118,9 +152,11 @@ def mouth_pose(template: Template, lens: Lens, face: Face, turn: F64, closed: Me
         return {}
     pivot = template.joints[JOINT_NUMBER["head"]].astype(np.float64)
     moves = {
-        "jawOpen": ("jawOpen",), "smile": ("mouthSmileLeft", "mouthSmileRight"), "up": ("mouthUpperUpLeft", "mouthUpperUpRight"),
+        "jawOpen": ("jawOpen",),
+        "smile": ("mouthSmileLeft", "mouthSmileRight"),
+        "up": ("mouthUpperUpLeft", "mouthUpperUpRight"),
         "down": ("mouthLowerDownLeft", "mouthLowerDownRight"),
-    }  # fmt: skip
+    }
     step = 0.4
     columns = []
     for names in moves.values():
@@ -248,7 +284,7 @@ def fit_head(template: Template, face: Face) -> Fit:
 
     def bent(name: str, verts: F64) -> F64:
         if name in MOUTH_PIECES:
-            return new_hinge + (verts - hinge) * mouth_scale
+            return np.asarray(new_hinge + (verts - hinge) * mouth_scale)
         side = name.split("_")[1] if "_" in name else ""
         if name.startswith(("eye_", "glint_")):
             ball = balls[side]
@@ -258,7 +294,8 @@ def fit_head(template: Template, face: Face) -> Fit:
             out = ball.clear(verts, out)
         return out
 
-    verts, targets = {}, {}
+    verts: dict[str, F64] = {}
+    targets: dict[str, dict[str, F64]] = {}
     for name, piece in template.pieces.items():
         before = placed(name, rest)
         verts[name] = bent(name, before)
@@ -276,7 +313,16 @@ def fit_head(template: Template, face: Face) -> Fit:
     chin = bend(turned(np.array([[0.0, joints[head, 1], joints[head, 2]]]), pivot, turn))[0]
     shift = np.array([chin[0] - joints[head, 0], chin[1] - joints[head, 1], 0])
     return Fit(
-        lens, scale, offset, turn, expression, verts, targets, bend.screen(placed("skin", expression)),
-        {s: (b.new_centre, b.new_radius) for s, b in balls.items()}, joints + shift, points,
+        lens,
+        scale,
+        offset,
+        turn,
+        expression,
+        verts,
+        targets,
+        bend.screen(placed("skin", expression)),
+        {s: (b.new_centre, b.new_radius) for s, b in balls.items()},
+        joints + shift,
+        points,
         (float(bend.error.mean() / scale), float(bend.error.max() / scale)),
-    )  # fmt: skip
+    )

@@ -23,9 +23,9 @@ def _probability(image: NDArray[np.uint8]) -> F32:
 
 
 def person_probability(image: NDArray[np.uint8], face: Face) -> F32:
-    """float32[h, w], how sure the network is of the person: the whole picture, sharpened by a closer look at head and shoulders."""
+    """float32[h, w], how sure the network is of the person: the whole picture, and a closer look at head and shoulders."""
     height, width = image.shape[:2]
-    whole = cv2.resize(_probability(image), (width, height), interpolation=cv2.INTER_LINEAR)
+    whole = np.array(cv2.resize(_probability(image), (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
     x0, y0 = face.points[:, :2].min(0)
     x1, y1 = face.points[:, :2].max(0)
     reach = max(x1 - x0, y1 - y0)
@@ -41,7 +41,7 @@ def person_probability(image: NDArray[np.uint8], face: Face) -> F32:
     fade = np.zeros((bottom - top, right - left), np.float32)
     rim = max(2, int(0.12 * reach))
     fade[rim if top else 0 : -rim if bottom < height else None, rim if left else 0 : -rim if right < width else None] = 1
-    fade = cv2.blur(fade, (rim, rim))
+    fade = np.asarray(cv2.blur(fade, (rim, rim)), np.float32)
     whole[top:bottom, left:right] = whole[top:bottom, left:right] * (1 - fade) + close * fade
     return whole
 
@@ -84,9 +84,9 @@ def _cut(image: NDArray[np.uint8], sure: F32, face: Face) -> F32:
     if not ((trimap == cv2.GC_BGD).any() and (trimap == cv2.GC_FGD).any()):
         return (sure > 0.5).astype(np.float32)
     cv2.setRNGSeed(7)
-    cv2.grabCut(small, trimap, None, np.zeros((1, 65)), np.zeros((1, 65)), 2, cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(small, trimap, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), 2, cv2.GC_INIT_WITH_MASK)
     cut = ((trimap == cv2.GC_FGD) | (trimap == cv2.GC_PR_FGD)).astype(np.float32)
-    return cv2.resize(cut, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(cv2.resize(cut, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
 
 
 def person_matte(image: NDArray[np.uint8], face: Face) -> F32:
@@ -98,7 +98,7 @@ def person_matte(image: NDArray[np.uint8], face: Face) -> F32:
     reach = max(3, int(0.22 * gap)) | 1
     mixed = np.where(np.abs(sure - 0.5) < 0.49, 0.35 * sure + 0.65 * cut, sure).astype(np.float32)
     radius = max(2, round(0.10 * gap))
-    alpha = guided(image.astype(np.float32) / 255, mixed, radius, 2e-4)
+    alpha = guided(image.astype(np.float32) / np.float32(255), mixed, radius, 2e-4)
     inside = cv2.erode((sure > 0.95).astype(np.float32), np.ones((reach, reach)))
     outside = cv2.dilate((sure > 0.25).astype(np.float32), np.ones((reach, reach)))
     alpha = np.clip((np.maximum(alpha, inside) * outside - 0.08) / 0.84, 0, 1)
@@ -115,11 +115,11 @@ def person_matte(image: NDArray[np.uint8], face: Face) -> F32:
             grown = cv2.dilate((labels == i).astype(np.uint8), np.ones((3, 3))) > 0
             if alpha[grown & (labels != i)].min() > 0.85:
                 alpha[labels == i] = 1
-    return alpha.astype(np.float32)
+    return np.asarray(alpha, np.float32)
 
 
 def own_colours(image: NDArray[np.uint8], alpha: F32) -> NDArray[np.uint8]:
     """The person's colours carried outwards over soft edges, so that no old background shows through them."""
     outward = filled(image.astype(np.float32), (alpha > 0.97).astype(np.float32))
     keep = np.clip((alpha - 0.75) / 0.22, 0, 1)[..., None]
-    return np.clip(image * keep + outward * (1 - keep), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(image * keep + outward * (1 - keep), 0, 255), np.uint8)

@@ -84,9 +84,15 @@ def onboard(
     if report.refused or report.face is None:
         raise RefusedError(report)
     built = build(
-        model, photo.image, report.face, name=name, display_name=display_name or {"zh": name, "en": name}, consent=consent,
-        origin=f"photograph sha256 {photo.sha256}", on_stage=stage,
-    )  # fmt: skip
+        model,
+        photo.image,
+        report.face,
+        name=name,
+        display_name=display_name or {"zh": name, "en": name},
+        consent=consent,
+        origin=f"photograph sha256 {photo.sha256}",
+        on_stage=stage,
+    )
     stage("write")
     data = build_pack(built.source).encode()
     verdict = validate(data)

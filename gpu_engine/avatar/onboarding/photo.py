@@ -1,4 +1,4 @@
-"""Opens a photograph somebody sent: nothing is decoded before its size is known, and every refusal says what to send instead."""
+"""Opens a photograph somebody sent: its size is known before it is decoded, and a refusal says what to send instead."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def _kind_refusal(raw: bytes, name: str) -> PhotoError:
         return PhotoError(
             "heic",
             f"{name} 是 HEIC 照片，无法读取：请在手机上以“最兼容（JPEG）”格式导出，或用看图软件另存为 JPEG。",
-            f"{name} is a HEIC photograph, which is not read: export it from the phone as 'Most Compatible' (JPEG), or save it as JPEG.",
+            f"{name} is a HEIC photograph, which is not read: export it from the phone as 'Most Compatible' (JPEG), or save it "
+            "as JPEG.",
         )
     if head[4:8] == b"ftyp":
         what = ("avif 图片或视频", "an AVIF picture or a video")
@@ -129,9 +130,10 @@ def read_photo(source: Path | bytes, name: str = "") -> Photo:
         raw, size = source, len(source)
     if size > MAX_BYTES:
         raise PhotoError(
-            "bytes", f"{name} 有 {size / 1e6:.0f} MB，上限 {MAX_BYTES >> 20} MB：请以较小尺寸导出。",
+            "bytes",
+            f"{name} 有 {size / 1e6:.0f} MB，上限 {MAX_BYTES >> 20} MB：请以较小尺寸导出。",
             f"{name} has {size / 1e6:.0f} MB, at most {MAX_BYTES >> 20} MB are read: export it smaller.",
-        )  # fmt: skip
+        )
     try:
         # Our own pixel limit is checked before anything is decoded; Pillow's warning would only repeat it.
         with warnings.catch_warnings():
@@ -146,23 +148,27 @@ def read_photo(source: Path | bytes, name: str = "") -> Photo:
         raise _too_many(name, width, height)
     if picture.format == "GIF" or (picture.format != "MPO" and getattr(picture, "n_frames", 1) > 1):
         raise PhotoError(
-            "frames", f"{name} 是动图或多页图片：请发送单张 JPEG 或 PNG 照片。",
+            "frames",
+            f"{name} 是动图或多页图片：请发送单张 JPEG 或 PNG 照片。",
             f"{name} is animated or has several pages: send one JPEG or PNG photograph.",
-        )  # fmt: skip
+        )
     if min(width, height) < MIN_SIDE:
         raise PhotoError(
-            "small", f"{name} 只有 {width}×{height} 像素，短边至少 {MIN_SIDE} 像素：请发送原图。",
+            "small",
+            f"{name} 只有 {width}×{height} 像素，短边至少 {MIN_SIDE} 像素：请发送原图。",
             f"{name} has only {width}x{height} px, the shorter side needs {MIN_SIDE}: send the original picture.",
-        )  # fmt: skip
+        )
     return _decode(picture, raw, name)
 
 
 def _too_many(name: str, width: int, height: int) -> PhotoError:
     size = f"{width}×{height}" if width else "过多"
     return PhotoError(
-        "pixels", f"{name} 有 {size} 像素，上限 {MAX_PIXELS // 1_000_000} 百万像素：请缩小后再发送。",
-        f"{name} has {f'{width}x{height}' if width else 'too many'} pixels, at most {MAX_PIXELS // 1_000_000} million are read: shrink it.",
-    )  # fmt: skip
+        "pixels",
+        f"{name} 有 {size} 像素，上限 {MAX_PIXELS // 1_000_000} 百万像素：请缩小后再发送。",
+        f"{name} has {f'{width}x{height}' if width else 'too many'} pixels, at most {MAX_PIXELS // 1_000_000} million are read: "
+        "shrink it.",
+    )
 
 
 def _decode(picture: Image.Image, raw: bytes, name: str) -> Photo:
@@ -193,11 +199,12 @@ def _decode(picture: Image.Image, raw: bytes, name: str) -> Photo:
         upright = Image.fromarray(np.clip(values / top * 255, 0, 255).astype(np.uint8))
     if upright.mode in ("L", "1"):
         notes.append("grey")
-    image = np.asarray(upright.convert("RGB"), np.uint8)[..., ::-1]
+    image: NDArray[np.uint8] = np.asarray(upright.convert("RGB"), np.uint8)[..., ::-1]
     original = (image.shape[1], image.shape[0])
     long = max(original)
     if long > WORK_SIDE:
         notes.append("shrunk")
         ratio = WORK_SIDE / long
-        image = cv2.resize(image, (round(original[0] * ratio), round(original[1] * ratio)), interpolation=cv2.INTER_AREA)
+        size = (round(original[0] * ratio), round(original[1] * ratio))
+        image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
     return Photo(np.ascontiguousarray(image), original, hashlib.sha256(raw).hexdigest(), tuple(notes))

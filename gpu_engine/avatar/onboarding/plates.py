@@ -55,8 +55,9 @@ def to_canvas(fit: Fit, image: NDArray[np.uint8], alpha: F32) -> Canvas:
     how = cv2.INTER_AREA if fit.scale < 1 else cv2.INTER_CUBIC
     return Canvas(
         np.asarray(cv2.resize(image, size, interpolation=how), np.uint8),
-        np.clip(cv2.resize(alpha * fade, size, interpolation=how), 0, 1).astype(np.float32), -fit.offset,
-    )  # fmt: skip
+        np.clip(cv2.resize(alpha * fade, size, interpolation=how), 0, 1).astype(np.float32),
+        -fit.offset,
+    )
 
 
 def _step(x: NDArray[np.floating]) -> F64:
@@ -168,7 +169,7 @@ def person_plate(fit: Fit, canvas: Canvas, rest: NDArray[np.uint8], covered: NDA
     known = cv2.resize(covered.astype(np.float32), quarter, interpolation=cv2.INTER_AREA)
     known = (known > 0.99).astype(np.float32)
     depth = cv2.resize(np.where(covered, mesh_depth, 0).astype(np.float32), quarter, interpolation=cv2.INTER_AREA)
-    smooth = filled(depth[..., None], known)[..., 0]
+    smooth = filled(np.asarray(depth, np.float32)[..., None], np.asarray(known, np.float32))[..., 0]
     away = cv2.distanceTransform((known < 0.5).astype(np.uint8), cv2.DIST_L2, 5) * 4
     head_z = float(fit.joints[JOINT_NUMBER["head"], 2])
     fall = np.exp(-((away / (0.22 * float(fit.points[454, 0] - fit.points[234, 0]))) ** 1.5))

@@ -109,17 +109,17 @@ def _face_crop(image: NDArray[np.uint8], face: Face) -> tuple[NDArray[np.uint8],
     c, s = np.cos(angle) * scale, np.sin(angle) * scale
     turn = np.array([[c, s], [-s, c]])
     matrix = np.concatenate([turn, (np.array([side / 2, 0.38 * side]) - turn @ ((right + left) / 2))[:, None]], 1)
-    source = image
+    source: NDArray[np.uint8] = image
     if scale < 0.5:
         shrink = 2 ** int(np.floor(-np.log2(scale)))
-        source = cv2.resize(image, None, fx=1 / shrink, fy=1 / shrink, interpolation=cv2.INTER_AREA)
+        source = np.asarray(cv2.resize(image, None, fx=1 / shrink, fy=1 / shrink, interpolation=cv2.INTER_AREA), np.uint8)
         matrix[:, :2] *= shrink
     crop = np.asarray(cv2.warpAffine(source, matrix, (side, side), borderMode=cv2.BORDER_REPLICATE), np.uint8)
     points = face.points[:, :2] @ (matrix[:, :2] / (image.shape[1] / source.shape[1])).T + matrix[:, 2]
     mask = polygon(crop.shape, points[list(OVAL)])
     for outline in (EYE_RIGHT, EYE_LEFT, LIPS_OUTER):
         mask[cv2.dilate(polygon(crop.shape, points[list(outline)]), np.ones((9, 9))) > 0] = 0
-    return crop, cv2.erode(mask, np.ones((9, 9))), points
+    return crop, np.asarray(cv2.erode(mask, np.ones((9, 9))), np.uint8), np.asarray(points, np.float64)
 
 
 def sharpness(image: NDArray[np.uint8], face: Face) -> float:
@@ -135,7 +135,7 @@ def sharpness(image: NDArray[np.uint8], face: Face) -> float:
         return 0.0
     gap = face.eye_distance
     if gap > 110:
-        part = cv2.resize(part, None, fx=110 / gap, fy=110 / gap, interpolation=cv2.INTER_AREA)
+        part = np.asarray(cv2.resize(part, None, fx=110 / gap, fy=110 / gap, interpolation=cv2.INTER_AREA), np.float32)
     fine = part - cv2.GaussianBlur(part, (0, 0), 1.0)
     # Noise is fine structure too, but has no edges: the strongest hundredth of the detail is what a face's features give.
     strong = np.percentile(np.abs(fine), 99)
@@ -144,11 +144,22 @@ def sharpness(image: NDArray[np.uint8], face: Face) -> float:
     return float(max(0.0, float(strong) - 3 * noise) / max(contrast, 12.0))
 
 
+def skin_cast(image: NDArray[np.uint8], face: Face) -> tuple[float, float]:
+    """How far the skin's median a and b lie from what human skin takes in daylight, in Lab units (8-bit scale)."""
+    crop, mask, _ = _face_crop(image, face)
+    if (mask > 0).sum() < 100:
+        return 0.0, 0.0
+    lab = cv2.cvtColor(crop, cv2.COLOR_BGR2LAB).astype(np.float32)[mask > 0]
+    a, b = float(np.median(lab[:, 1])) - 128, float(np.median(lab[:, 2])) - 128
+    inside_a = float(np.clip(a, 4, 30))
+    inside_b = float(np.clip(b, 0.45 * inside_a, 2.7 * inside_a))
+    return a - inside_a, b - inside_b
+
+
 def light(image: NDArray[np.uint8], face: Face) -> dict[str, float]:
     """Brightness, clipped share, left/right ratio and colour cast of the face's skin.
 
-    ``cast`` is the distance of the skin's hue from the line of human skin in Lab (a, b between 6 and 34 with b/a from 0.5 to
-    2.6, which holds from pale to dark), in Lab units.
+    ``cast`` is the distance of the skin's colour from that of human skin, pale to dark (a 4 to 30, b 0.45 a to 2.7 a in Lab).
     """
     crop, mask, points = _face_crop(image, face)
     skin = mask > 0
@@ -159,16 +170,14 @@ def light(image: NDArray[np.uint8], face: Face) -> dict[str, float]:
     middle = points[[168, 1, 152], 0].mean()
     column = np.arange(crop.shape[1])[None, :]
     halves = [float(linear[skin & (column < middle)].mean()), float(linear[skin & (column >= middle)].mean())]
-    lab = cv2.cvtColor(crop, cv2.COLOR_BGR2LAB).astype(np.float32)[skin]
-    a, b = float(np.median(lab[:, 1])) - 128, float(np.median(lab[:, 2])) - 128
-    # Nearest point of the region human skin takes in daylight.
-    inside_a = np.clip(a, 4, 30)
-    inside_b = np.clip(b, 0.45 * inside_a, 2.7 * inside_a)
     level = float(np.median(grey[skin]))
     return {
-        "dark": level, "bright": level, "clipped": float((grey[skin] > 250).mean()),
-        "one_sided": max(halves) / max(min(halves), 1e-3), "cast": float(np.hypot(a - inside_a, b - inside_b)),
-    }  # fmt: skip
+        "dark": level,
+        "bright": level,
+        "clipped": float((grey[skin] > 250).mean()),
+        "one_sided": max(halves) / max(min(halves), 1e-3),
+        "cast": float(np.hypot(*skin_cast(image, face))),
+    }
 
 
 def unevenness(image: NDArray[np.uint8], face: Face) -> float:
@@ -176,7 +185,7 @@ def unevenness(image: NDArray[np.uint8], face: Face) -> float:
 
     Mean over blocks of one minus the correlation of the mirrored halves' gradients, after evening out their light.
     """
-    crop, mask, points = _face_crop(image, face)
+    crop, _, points = _face_crop(image, face)
     grey = cv2.GaussianBlur(cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY), (0, 0), 2.5).astype(np.float32)
     level = cv2.GaussianBlur(grey, (0, 0), 24)
     flat = (grey - level) / (level + 12)
@@ -191,7 +200,7 @@ def unevenness(image: NDArray[np.uint8], face: Face) -> float:
     share = np.maximum(share, 1e-3)
     ma, mb = mean_a / share, mean_b / share
     cross = cv2.blur((flat - ma) * (mirror - mb) * inside, size) / share
-    va, vb = (cv2.blur((v - m) ** 2 * inside, size) / share for v, m in ((flat, ma), (mirror, mb)))
+    va, vb = (cv2.blur(np.square(v - m) * inside, size) / share for v, m in ((flat, ma), (mirror, mb)))
     floor = 4e-4
     likeness = (cross + floor) / (np.sqrt(np.maximum(va, 0) * np.maximum(vb, 0)) + floor)
     return float(np.clip((1 - likeness[inside > 0]).mean(), 0, 1)) if inside.any() else 0.0
@@ -210,12 +219,18 @@ def measure(image: NDArray[np.uint8], face: Face) -> dict[str, float]:
     mouth = points[list(LIPS_INNER), :2]
     gap = float(np.mean([np.linalg.norm(points[a, :2] - points[b, :2]) for a, b in ((13, 14), (82, 87), (312, 317))]))
     return {
-        "face_small": face.eye_distance, "border": margin, "yaw": abs(yaw), "pitch": abs(pitch), "roll": abs(roll),
+        "face_small": face.eye_distance,
+        "border": margin,
+        "yaw": abs(yaw),
+        "pitch": abs(pitch),
+        "roll": abs(roll),
         "eyes_closed": min(_opening(points, EYE_RIGHT), _opening(points, EYE_LEFT)),
         "mouth_open": gap / max(float(np.linalg.norm(mouth[0] - mouth[10])), 1e-6),
-        "blurred": sharpness(image, face), **light(image, face),
-        "hidden": face.spread / max(face.eye_distance, 1e-6), "uneven": unevenness(image, face),
-    }  # fmt: skip
+        "blurred": sharpness(image, face),
+        **light(image, face),
+        "hidden": face.spread / max(face.eye_distance, 1e-6),
+        "uneven": unevenness(image, face),
+    }
 
 
 def _least(value: float, limits: tuple[float, float]) -> tuple[Severity, float] | None:
@@ -227,11 +242,22 @@ def _most(value: float, limits: tuple[float, float]) -> tuple[Severity, float] |
 
 
 RULES: dict[str, tuple[Callable[[float, tuple[float, float]], tuple[Severity, float] | None], tuple[float, float]]] = {
-    "face_small": (_least, FACE_PIXELS), "border": (_least, MARGIN), "yaw": (_most, YAW_DEG), "pitch": (_most, PITCH_DEG),
-    "roll": (_most, ROLL_DEG), "eyes_closed": (_least, EYE_OPEN), "mouth_open": (_most, MOUTH_OPEN),
-    "blurred": (_least, SHARPNESS), "dark": (_least, DARK), "bright": (_most, BRIGHT), "clipped": (_most, CLIPPED),
-    "one_sided": (_most, ONE_SIDED), "cast": (_most, CAST), "hidden": (_most, HIDDEN), "uneven": (_most, UNEVEN),
-}  # fmt: skip
+    "face_small": (_least, FACE_PIXELS),
+    "border": (_least, MARGIN),
+    "yaw": (_most, YAW_DEG),
+    "pitch": (_most, PITCH_DEG),
+    "roll": (_most, ROLL_DEG),
+    "eyes_closed": (_least, EYE_OPEN),
+    "mouth_open": (_most, MOUTH_OPEN),
+    "blurred": (_least, SHARPNESS),
+    "dark": (_least, DARK),
+    "bright": (_most, BRIGHT),
+    "clipped": (_most, CLIPPED),
+    "one_sided": (_most, ONE_SIDED),
+    "cast": (_most, CAST),
+    "hidden": (_most, HIDDEN),
+    "uneven": (_most, UNEVEN),
+}
 
 
 def _faces(image: NDArray[np.uint8]) -> list[tuple[Detection, Face]]:

@@ -90,13 +90,18 @@ def _piece(glb: Glb, primitive: dict[str, Any], names: list[str]) -> Piece:
             targets[name] = delta
     material = glb.entry("materials", primitive["material"])
     return Piece(
-        str(primitive["extras"]["name"]), str(primitive["extras"].get("layer", "mesh")), verts,
+        str(primitive["extras"]["name"]),
+        str(primitive["extras"].get("layer", "mesh")),
+        verts,
         glb.accessor(primitive["indices"]).astype(np.int32).reshape(-1, 3),
-        glb.accessor(attributes["TEXCOORD_0"]).astype(np.float32), shade,
+        glb.accessor(attributes["TEXCOORD_0"]).astype(np.float32),
+        shade,
         glb.accessor(attributes["JOINTS_0"]).astype(np.int64),
-        weights.astype(np.float32) / (255 if weights.dtype == np.uint8 else 1),
-        int(material["pbrMetallicRoughness"]["baseColorTexture"]["index"]), material.get("alphaMode") == "BLEND", targets,
-    )  # fmt: skip
+        weights.astype(np.float32) / np.float32(255 if weights.dtype == np.uint8 else 1),
+        int(material["pbrMetallicRoughness"]["baseColorTexture"]["index"]),
+        material.get("alphaMode") == "BLEND",
+        targets,
+    )
 
 
 def read_template(path: Path) -> Template:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +16,12 @@ from gpu_engine.avatar.onboarding.template import Template
 F32 = NDArray[np.float32]
 LID_SKIN = {"right": (27, 28, 29, 30, 223, 224, 230, 231), "left": (257, 258, 259, 260, 443, 444, 450, 451)}
 """Points on the fold of the upper lid, under the brow and under the eye."""
-LID_SHADE = 1.0
 
 
 def filled(colour: F32, weight: F32) -> F32:
     """Colours float32[h, w, k] where ``weight`` float32[h, w] is 1, smoothly continued where it is 0 (push and pull)."""
 
-    def sized(a: F32, shape: tuple[int, ...], how: int) -> F32:
+    def sized(a: NDArray[Any], shape: tuple[int, ...], how: int) -> F32:
         # cv2 drops a last axis of one.
         return np.asarray(cv2.resize(a, (shape[1], shape[0]), interpolation=how), np.float32).reshape(*shape[:2], *a.shape[2:])
 
@@ -46,23 +47,25 @@ def polygon(shape: tuple[int, ...], points: NDArray[np.floating]) -> NDArray[np.
 
 def bare_skin(image: NDArray[np.uint8], face: Face, mouth_open: bool) -> NDArray[np.uint8]:
     """The photograph without what is not skin: eyeballs, and teeth where the mouth is open, painted over from around."""
-    out = image.copy()
+    out: NDArray[np.uint8] = image.copy()
     gap = face.eye_distance
     x0, y0 = np.maximum(face.points[:, :2].min(0).astype(int) - int(gap), 0)
     x1, y1 = face.points[:, :2].max(0).astype(int) + int(gap)
-    part = out[y0:y1, x0:x1]
-    hole = np.zeros(part.shape[:2], np.uint8)
+    part: NDArray[np.uint8] = out[y0:y1, x0:x1]
+    hole: NDArray[np.uint8] = np.zeros(part.shape[:2], np.uint8)
     for outline in (EYE_RIGHT, EYE_LEFT):
         hole |= polygon(part.shape, face.points[list(outline), :2] - (x0, y0))
-    hole = cv2.erode((hole > 127).astype(np.uint8), np.ones((3, 3), np.uint8)) if gap > 60 else (hole > 127).astype(np.uint8)
-    part = cv2.inpaint(part, hole, 3, cv2.INPAINT_TELEA)
+    hole = (hole > 127).astype(np.uint8)
+    if gap > 60:
+        hole = np.asarray(cv2.erode(hole, np.ones((3, 3), np.uint8)), np.uint8)
+    part = np.asarray(cv2.inpaint(part, hole, 3, cv2.INPAINT_TELEA), np.uint8)
     if mouth_open:
         lips = face.points[:, :2] - (x0, y0)
         inner = (polygon(part.shape, lips[list(LIPS_INNER)]) > 60).astype(np.uint8)
-        inner = cv2.dilate(inner, np.ones((3, 3), np.uint8))
+        inner = np.asarray(cv2.dilate(inner, np.ones((3, 3), np.uint8)), np.uint8)
         ring = (polygon(part.shape, lips[list(LIPS_OUTER)]) > 200).astype(np.float32) * (1 - inner)
         # Only lips may flow in, not the skin beside them.
-        colour = filled(part.astype(np.float32), cv2.erode(ring, np.ones((2, 2))))
+        colour = filled(part.astype(np.float32), np.asarray(cv2.erode(ring, np.ones((2, 2))), np.float32))
         soft = cv2.GaussianBlur(inner.astype(np.float32), (0, 0), max(0.6, gap * 0.012))[..., None]
         soft = np.maximum(soft, inner[..., None])
         part = (part * (1 - soft) + colour * soft).astype(np.uint8)
@@ -101,7 +104,7 @@ def _patch(image: NDArray[np.uint8], face: Face, point: int) -> F32:
 
 
 def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32, colour: F32) -> F32:
-    """Lips where the photograph hides them (between open lips, or turned inwards): the template's, in the photograph's colour."""
+    """Lips where the photograph hides them (between open lips, turned inwards): the template's, in the photograph's colour."""
     piece = template.pieces["skin"]
     lips = face.points[:, :2]
     outer = lips[list(LIPS_OUTER)]
@@ -136,7 +139,7 @@ def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32
     replaced = (within & (hidden | (gap if fit.expression else hidden))).astype(np.float32)
     reach = 0.010 if fit.expression else 0.003
     size = max(3, int(side * reach)) | 1
-    replaced = cv2.dilate(replaced, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    replaced = np.asarray(cv2.dilate(replaced, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))), np.float32)
     soft = cv2.GaussianBlur(replaced, (0, 0), side * reach * 0.5)[..., None]
     return np.asarray(colour * (1 - soft) + own * gain * soft, np.float32)
 
@@ -164,9 +167,12 @@ def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: F
         half = hidden * (spot[..., 0] < face.points[6, 0] if side_ == "right" else spot[..., 0] >= face.points[6, 0])
         half = cv2.dilate(half.astype(np.float32), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)))
         soft = cv2.GaussianBlur(half, (0, 0), side * 0.008)[..., None]
-        tone = np.median([_patch(image, face, p) for p in points], axis=0) * LID_SHADE
+        tone = np.median([_patch(image, face, p) for p in points], axis=0)
+        # Half that colour, half what the skin around says; the dark line of the lashes has no say.
+        bright = np.clip(out.mean(2) / max(float(tone.mean()), 1.0) / 0.12 - 6.6, 0, 1)
+        around = filled(out, (known * (1 - half) * bright).astype(np.float32))
         grain = out - cv2.GaussianBlur(out, (0, 0), side * 0.01)
-        out = out * (1 - soft) + (0.8 * tone + 0.2 * cv2.GaussianBlur(out, (0, 0), side * 0.01) + 0.3 * grain) * soft
+        out = np.asarray(out * (1 - soft) + (0.5 * tone + 0.5 * around + 0.3 * grain) * soft, np.float32)
     out = _inner_lips(template, fit, face, seen, spot, out)
     out = filled(out.astype(np.float32), known)
     return np.clip(out, 0, 255).astype(np.uint8)
