@@ -19,6 +19,10 @@ from gpu_engine.session.spec import RecordingOutput, RtmpOutput, ScheduledCommen
 from gpu_engine.session.state_files import RunDirectoryTaken
 
 
+_SHOWN = frozenset({"spoken", "state", "turn", "output", "gate", "process", "drop", "motion"})
+"""Kinds of events that `run` prints."""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the process's exit code."""
     parser = argparse.ArgumentParser(prog="gpu_engine", description=__doc__)
@@ -147,7 +151,7 @@ def _print_progress(message: object) -> None:
             f"buffered {message.buffered_ms / 1000:4.1f} s  "
         )
         sys.stdout.flush()
-    elif isinstance(message, Event) and message.kind in {"spoken", "state", "turn", "output", "gate", "process", "drop"}:
+    elif isinstance(message, Event) and message.kind in _SHOWN:
         text = _first_of(message.data, "text", "answer", "state", "name", "what")
         why = _first_of(message.data, "reason", "outcome", "detail", "what")
         sys.stdout.write(f"\n[{message.kind}] {text} {why}".rstrip() + "\n")

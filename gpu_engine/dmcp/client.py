@@ -213,7 +213,7 @@ class DmcpClient:
         if isinstance(answer, m.Error):
             self.errors = [*self.errors[-99:], answer]
             waiting = next(iter(self._answers.values()), None)
-            if waiting is not None and not waiting.done():
+            if waiting is not None and not waiting.done() and answer.seq is None:
                 waiting.set_exception(Refused(answer.code, answer.detail))
             return
         if isinstance(answer, m.Control):

@@ -103,9 +103,6 @@ def _serve(options: argparse.Namespace) -> int:
         raise CommandRefused("the gateway needs --keys FILE and --runs DIR (`dmcp keygen` makes a key pair)")
     if options.follow_parent:
         die_with_parent()
-    start_logging("dmcp")
-    # Its words about a peer's malformed frames; we count the closes.
-    logging.getLogger("picows").setLevel(logging.CRITICAL)
     raise_file_limit()
     limits = Limits(hello_timeout_s=options.hello_timeout, ended_after_s=options.ended_after)
     try:
@@ -117,6 +114,9 @@ def _serve(options: argparse.Namespace) -> int:
         raise CommandRefused(str(error)) from error
     except (OSError, ssl.SSLError) as error:
         raise CommandRefused(f"cannot listen on {options.host}:{options.port}: {error}") from error
+    start_logging("dmcp")
+    # Its words about a peer's malformed frames; we count the closes.
+    logging.getLogger("picows").setLevel(logging.CRITICAL)
 
     async def serve() -> None:
         gateway = Gateway(options.runs.resolve(), keys, limits)

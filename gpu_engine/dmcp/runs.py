@@ -19,9 +19,17 @@ def run_directory(runs: Path, session: str) -> Path | None:
     found: list[tuple[int, Path]] = []
     for path in (runs / session, *runs.glob(f"{session}.*")):
         epoch = path.name[len(session) + 1 :]
-        if (not epoch or epoch.isdecimal()) and (path / OUT_RING).exists():
+        if (not epoch or epoch.isdecimal()) and _leads_somewhere(path / OUT_RING):
             found.append((int(epoch or 0), path))
     return max(found)[1] if found else None
+
+
+def _leads_somewhere(link: Path) -> bool:
+    """Whether the process that made the ring still has it; one of another user's counts as none."""
+    try:
+        return link.exists()
+    except OSError:
+        return False
 
 
 class SessionRings:
@@ -42,7 +50,7 @@ class SessionRings:
     def current(self) -> bool:
         """Whether the body that made them still runs and no other has taken its place."""
         try:
-            return self._links() == self._mark and (self.directory / OUT_RING).exists()
+            return self._links() == self._mark and _leads_somewhere(self.directory / OUT_RING)
         except RingError:
             return False
 

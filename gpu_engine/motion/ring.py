@@ -8,6 +8,7 @@ reader sees a whole record or knows that it was overtaken. This relies on stores
 from __future__ import annotations
 
 import enum
+import hashlib
 import mmap
 import os
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from gpu_engine.motion.visemes import VISEME_INDEX, VISEMES
 from gpu_engine.motion.vocabulary import JOINT_COUNT, WEIGHT_COUNT
 
 _MAGIC = 0x314E_524D_4F54_494D
-_HEADER = np.dtype([("magic", "<u8"), ("item_bytes", "<u4"), ("capacity", "<u4"), ("written", "<u8"), ("_pad", "V40")])
+_HEADER = np.dtype(
+    [("magic", "<u8"), ("item_bytes", "<u4"), ("capacity", "<u4"), ("written", "<u8"), ("owner", "<u8"), ("_pad", "V32")]
+)
 
 VISEME_RECORD = np.dtype([("timestamp_ns", "<i8"), ("viseme", "<u4"), ("confidence", "<f4")])
 """A viseme heard at a time (time.monotonic_ns of the media clock): index into ``VISEMES``, confidence in [0, 1]."""
@@ -109,6 +112,10 @@ class _Mapping:
         held = int(self.header["item_bytes"][0])
         if int(self.header["magic"][0]) != _MAGIC or held != item.itemsize:
             raise RingError(f"motion ring {path}: holds records of {held} bytes, {item.itemsize} expected: remove the file")
+        owner = int(self.header["owner"][0])
+        if owner and owner != _owner(path):
+            # A process id is used again: the link of a body that died may lead to another show's ring.
+            raise RingError(f"motion ring {path}: leads to another show's ring: start its writer first")
         self.capacity = int(self.header["capacity"][0])
         if size < _HEADER.itemsize + slot.itemsize * self.capacity:
             raise RingError(f"motion ring {path}: cut off at {size} bytes: remove the file")
@@ -130,6 +137,12 @@ def _create(path: Path, item: np.dtype[np.void], capacity: int) -> None:
         raise RingError(f"motion ring {path}: {error.strerror}: give a folder that can be written") from error
 
 
+def _owner(path: Path) -> int:
+    """What a ring in memory is known by: run directory and ring, never 0."""
+    digest = hashlib.sha256(f"{path.parent.name}/{path.name}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") | 1
+
+
 def create_in_memory(path: Path, item: np.dtype[np.void], capacity: int = 256) -> int:
     """Make a new empty ring in anonymous memory and point ``path`` at it; returns the descriptor that keeps it alive.
 
@@ -142,6 +155,7 @@ def create_in_memory(path: Path, item: np.dtype[np.void], capacity: int = 256) -
     """
     header = np.zeros(1, dtype=_HEADER)
     header["magic"], header["item_bytes"], header["capacity"] = _MAGIC, item.itemsize, capacity
+    header["owner"] = _owner(path)
     descriptor = os.memfd_create(path.name, os.MFD_CLOEXEC)
     link = path.with_name(f"{path.name}.{os.getpid()}")
     try:
