@@ -18,7 +18,6 @@ from gpu_engine.session.process import die_with_parent, start_logging
 from gpu_engine.session.spec import RecordingOutput, RtmpOutput, ScheduledComment, SessionSpec, SpecError, load_spec
 from gpu_engine.session.state_files import RunDirectoryTaken
 
-
 _SHOWN = frozenset({"spoken", "state", "turn", "output", "gate", "process", "drop", "motion"})
 """Kinds of events that `run` prints."""
 
