@@ -26,7 +26,7 @@ class ShowPicture:
             spec.video.width, spec.video.height, spec.lang, spec.label.in_lang(spec.lang), backdrop=spec.backdrop
         )
         self._background = self._stage.background()
-        self._mixer = Mixer(spec.seed)
+        self._mixer = Mixer(spec.seed, tall=spec.video.height > spec.video.width)
         self._renderer = renderer
         self._hearing = renderer if isinstance(renderer, Hearing) else None
         self.live: LiveMotion | None = None

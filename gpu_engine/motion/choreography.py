@@ -43,7 +43,9 @@ _CHANCE = 900
 class Choreographer:
     """One per session. Ask it in the order of time."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tall: bool = False) -> None:
+        """``tall``: the card lies below the face and beside there is no room: it is shown with eyes and head alone."""
+        self._pointing: tuple[int, ...] = () if tall else (LEFT,)
         self._seed = seed
         self._phrases: list[Phrase] = []
         self._stresses: list[float] = []
@@ -118,7 +120,9 @@ class Choreographer:
         stroke = next((w for w in words if abs(w - at) < SNAP_S and w - start > HURRY_S), max(at, start + PREPARE_S))
         prepare = min(PREPARE_S, stroke - start)
         if kind == GestureKind.POINT:
-            return Phrase(kind, "point", (LEFT,), start, (stroke,), stroke + 0.9 + 0.8 * chance, prepare, RETRACT_S, size, key)
+            return Phrase(
+                kind, "point", self._pointing, start, (stroke,), stroke + 0.9 + 0.8 * chance, prepare, RETRACT_S, size, key
+            )
         strokes = (stroke, stroke + 0.5, stroke + 1.0)
         return Phrase(kind, "count", (RIGHT,), start, strokes, strokes[-1] + 0.4, prepare, RETRACT_S, size, key)
 

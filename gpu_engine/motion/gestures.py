@@ -76,7 +76,7 @@ class Phrase:
     Attributes:
         kind: 'beat', 'greet', 'thank', 'point' or 'count'.
         shape: key of ``SHAPES``.
-        hands: which arms take part.
+        hands: which arms take part; none, when only the eyes and the head do.
         start_s: when the hands leave.
         strokes_s: heights of the strokes, rising.
         release_s: when they begin to go back.
@@ -235,8 +235,11 @@ def _body(phrase: Phrase, t_s: float, extent: float) -> NDArray[np.float64]:
     elif phrase.kind == "point":
         # The eyes lead the hand to the card and are back with the viewers while the hand still shows it.
         glance = bump(since, 0.08, 0.3, 0.55 + 0.5 * phrase.prepare_s, 0.35)
-        out[1], out[4], out[5] = 2.6 * extent, 3.6 * glance + 1.2 * extent, -1.0 * extent
         out[6] = glance
+        if phrase.hands:
+            out[1], out[4], out[5] = 2.6 * extent, 3.6 * glance + 1.2 * extent, -1.0 * extent
+        else:
+            out[3] = 4.0 * glance
     elif len(phrase.hands) == 1:
         out[1] = (-1.1 if phrase.hands[0] == LEFT else 1.1) * extent
     return out

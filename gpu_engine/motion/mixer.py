@@ -17,7 +17,7 @@ from gpu_engine.motion.choreography import Choreographer
 from gpu_engine.motion.easing import EASINGS
 from gpu_engine.motion.emotion import MOUTH_WEIGHTS, MOUTH_WHILE_SPEAKING, EmotionEase, face_weights, zero_weights
 from gpu_engine.motion.gestures import LEFT, RIGHT, Carriage, carriage_at
-from gpu_engine.motion.pose import EYE_FULL, Pose, pose_at
+from gpu_engine.motion.pose import CARD_GAZE, CARD_GAZE_TALL, EYE_FULL, Pose, pose_at
 from gpu_engine.motion.vocabulary import JOINT_INDEX, LIP_WEIGHTS, WEIGHT_INDEX, MotionFrame, rest_frame
 from gpu_engine.session.timeline import LIP_RATE_HZ, Emotion, Gesture
 
@@ -60,8 +60,9 @@ def interpolate_lips(rows: NDArray[np.uint8], offset_ms: float, out: NDArray[np.
 class Mixer:
     """One per session. The frame it returns is its own buffer, valid until the next call."""
 
-    def __init__(self, seed: int, easing: str = "quintic_out") -> None:
-        """``easing``: key of :data:`gpu_engine.motion.easing.EASINGS` for the way between emotions.
+    def __init__(self, seed: int, easing: str = "quintic_out", *, tall: bool = False) -> None:
+        """``easing``: key of :data:`gpu_engine.motion.easing.EASINGS` for the way between emotions. ``tall``: the picture is
+        higher than wide, its product card below the face.
 
         Raises:
             ValueError: there is no such easing.
@@ -70,7 +71,9 @@ class Mixer:
             raise ValueError(f"easing '{easing}': choose {', '.join(EASINGS)}")
         self._easing = EASINGS[easing]
         self._seed = seed
-        self._hands = Choreographer(seed)
+        self._tall = tall
+        self._card = CARD_GAZE_TALL if tall else CARD_GAZE
+        self._hands = Choreographer(seed, tall=tall)
         self._frame = rest_frame()
         self._face = zero_weights()
         self._lips = np.zeros(len(_LIPS), dtype=np.float32)
@@ -107,14 +110,15 @@ class Mixer:
         if self._last_ms is None or step_ms < 0 or step_ms > 1000:
             step_ms = 1000.0
             self._emotion = EmotionEase(emotion, self._easing)
-            self._hands = Choreographer(self._seed)
+            self._hands = Choreographer(self._seed, tall=self._tall)
         self._last_ms = media_ms
         goal = 1.0 if speaking else 0.0
         self._speaking += (goal - self._speaking) * (1.0 - math.exp(-step_ms / SPEAKING_EASE_MS))
         vad = self._emotion.at(media_ms, emotion)
         self._hands.at(media_ms, emphasis_ms, gesture, vad[1])
         carriage = carriage_at(media_ms / 1000.0, self._seed, self._hands.phrases, vad[1])
-        pose = pose_at(media_ms, self._seed, self._speaking, self._hands.stresses_ms, vad[1], carriage.body.tolist())
+        carried = carriage.body.tolist()
+        pose = pose_at(media_ms, self._seed, self._speaking, self._hands.stresses_ms, vad[1], carried, self._card)
         face_weights(*vad, out=self._face)
         self._move_lips(lips, step_ms)
         self._write_weights(pose)

@@ -27,7 +27,9 @@ _BLINK, _GLANCE, _FIXATION, _EVENT, _DRIFT, _BEAT = 100, 200, 300, 400, 500, 600
 
 _COMMENTS = (math.radians(-9.0), math.radians(-8.0))
 CARD_GAZE = (math.radians(12.0), math.radians(-3.0))
-"""Direction of the product card from the host's eyes: x to its left, y up."""
+"""Direction of the product card from the host's eyes in a wide picture: x to its left, y up."""
+CARD_GAZE_TALL = (math.radians(1.5), math.radians(-13.0))
+"""The same in a tall picture, where the card lies across below the face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def _one_blink(since_s: float, slowness: float) -> float:
     return bump(since_s, 0.0, 0.035 + 0.012 * slowness, 0.075 + 0.012 * slowness, 0.045 + 0.018 * slowness)
 
 
-def _glance(t_s: float, seed: int, idle: float) -> tuple[float, float, float]:
+def _glance(t_s: float, seed: int, idle: float, card: tuple[float, float]) -> tuple[float, float, float]:
     """Where a glance pulls the eyes (x, y in radians, in space) and how far the head has followed (0–1)."""
     slot = math.floor(t_s / _GLANCE_SLOT_S)
     kind = hash01(seed, _GLANCE, slot)
@@ -78,7 +80,7 @@ def _glance(t_s: float, seed: int, idle: float) -> tuple[float, float, float]:
     elif kind < 0.32:
         target, share = _COMMENTS, 1.0
     elif kind < 0.44:
-        target, share = CARD_GAZE, 1.0
+        target, share = card, 1.0
     else:
         return 0.0, 0.0, 0.0
     start = slot * _GLANCE_SLOT_S + 0.1 + 2.2 * hash01(seed, _GLANCE + 1, slot)
@@ -152,6 +154,7 @@ def pose_at(
     emphasis_ms: Sequence[int] = (),
     energy: float = 0.0,
     carried: Sequence[float] = NOT_CARRIED,
+    card: tuple[float, float] = CARD_GAZE,
 ) -> Pose:
     """The unprompted pose at a media time.
 
@@ -163,12 +166,13 @@ def pose_at(
         energy: arousal in [-1, 1]: scales drift and nods.
         carried: what a gesture takes along, order of :data:`gpu_engine.motion.gestures.BODY`: torso and head in degrees, the
             share of the gaze that is on the card.
+        card: direction of the card from the eyes, radians to the host's left and up.
     """
     t = media_ms / 1000.0
     stressed = [e / 1000.0 for e in emphasis_ms if -800 < media_ms - e < 800]
     lively = (0.75 + 0.45 * speaking) * (1.0 + 0.35 * energy)
     breath = breath_at(t, seed, speaking)
-    glance_x, glance_y, followed = _glance(t, seed, 1.0 - speaking)
+    glance_x, glance_y, followed = _glance(t, seed, 1.0 - speaking, card)
     nod, turn, tilt, beat_brow = _beats(t, seed, stressed)
     flash, corner_left, corner_right, squint = _events(t, seed)
 
@@ -190,8 +194,8 @@ def pose_at(
 
     # The eyes hold their point in space while head and torso move under them.
     look = carried[6]
-    gaze_x = glance_x * (1.0 - look) + look * CARD_GAZE[0] + math.radians(0.9) * _fixation(t, seed, 0) - head[1] - torso[1]
-    gaze_y = glance_y * (1.0 - look) + look * CARD_GAZE[1] + math.radians(0.6) * _fixation(t, seed, 1) + head[0] + torso[0]
+    gaze_x = glance_x * (1.0 - look) + look * card[0] + math.radians(0.9) * _fixation(t, seed, 0) - head[1] - torso[1]
+    gaze_y = glance_y * (1.0 - look) + look * card[1] + math.radians(0.6) * _fixation(t, seed, 1) + head[0] + torso[0]
     return Pose(
         blink=blink_at(t, seed, stressed),
         gaze=(gaze_x, gaze_y),

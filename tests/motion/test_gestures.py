@@ -14,7 +14,7 @@ from gpu_engine.motion.arms import ANGLES, LIMITS_DEG, arm_quaternions, posture
 from gpu_engine.motion.choreography import HURRY_S, PREPARE_S, Choreographer
 from gpu_engine.motion.gestures import LEFT, RIGHT, SHAPES, carriage_at, weight_shift
 from gpu_engine.motion.mixer import Mixer
-from gpu_engine.motion.vocabulary import JOINT_INDEX, JOINTS, MotionFrame
+from gpu_engine.motion.vocabulary import JOINT_INDEX, JOINTS, WEIGHT_INDEX, MotionFrame
 from gpu_engine.session.timeline import Emotion, Gesture, GestureKind
 from tests.motion.skeleton import SKELETONS, place, rotation
 
@@ -136,6 +136,19 @@ def test_pointing_goes_to_the_hosts_left_and_the_eyes_go_first() -> None:
     assert max(left) > 0.3
     assert int(np.argmax(np.array(left) > 0.15)) < int(np.argmax(tips[:, 1] > 2.5))
     assert abs(left[70]) < 0.25, "the host goes on looking at the card"
+
+
+def test_in_a_tall_picture_the_card_below_is_shown_with_the_eyes_alone() -> None:
+    mixer, still = Mixer(3, tall=True), Mixer(3, tall=True)
+    cue = (Gesture(GestureKind.POINT, 1_200),)
+    down, hands = [], []
+    for k in range(100):
+        shown, plain = mixer.mix(k * 40, None, Emotion(), gesture=cue), still.mix(k * 40, None, Emotion())
+        down.append(float(shown.weights[WEIGHT_INDEX["eyeLookDown"]] - plain.weights[WEIGHT_INDEX["eyeLookDown"]]))
+        hands.append(float(np.abs(shown.joints[ARMS] - plain.joints[ARMS]).max()))
+    assert max(down) > 0.3
+    assert down[-1] == pytest.approx(0.0, abs=0.02)
+    assert max(hands) < 1e-6
 
 
 def test_thanks_are_a_hand_on_the_heart_and_a_bow() -> None:
