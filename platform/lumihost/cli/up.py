@@ -72,6 +72,7 @@ class Place:
         if self.host not in ("127.0.0.1", "localhost", "::1"):
             names = {"localhost", "127.0.0.1", "[::1]", socket.gethostname(), *_addresses()}
             env.setdefault("LUMIHOST_ALLOWED_HOSTS", ",".join(sorted(names)))
+            env.setdefault("LUMIHOST_MOTION_ORIGINS", ",".join(f"ws://{a}:*" for a in sorted(_addresses() | {"127.0.0.1"})))
             env.setdefault("LUMIHOST_WEBRTC_ADDRESSES", ",".join(sorted(_addresses() | {"127.0.0.1"})))
         return env
 

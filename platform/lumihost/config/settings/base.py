@@ -110,7 +110,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:", "blob:"],
         "media-src": [SELF, "blob:"],
         "font-src": [SELF, "data:"],
-        "connect-src": [SELF],
+        # The console draws hosts in the browser from the nodes' motion gateways (docs/dmcp.md).
+        "connect-src": [SELF, *env.words("LUMIHOST_MOTION_ORIGINS", ("ws://127.0.0.1:*", "ws://localhost:*"))],
         "worker-src": [SELF, "blob:"],
         "manifest-src": [SELF],
         "frame-ancestors": [NONE],
