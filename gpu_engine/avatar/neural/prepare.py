@@ -15,6 +15,7 @@ from gpu_engine.avatar.renderer import AvatarError
 Points = NDArray[np.float32]
 
 _WINDOW = (21, 21)
+SURE = 0.6
 LOST_PX = 1.5
 """A point that does not come back to where it was when followed backwards counts as lost in that frame."""
 
@@ -75,10 +76,12 @@ def _find(video: Path) -> Points:
 
     found: list[Points] = []
     for number, picture in enumerate(read_frames(video)):
-        faces = detect_faces(picture)
+        faces = [find_points(picture, seen) for seen in detect_faces(picture)]
+        # The detector sees faces in vases too; the landmark network is harder to fool.
+        faces = [face for face in faces if face.presence > SURE]
         if not faces:
             raise AvatarError(f"{video}: no face in frame {number}: record the face from the front, or mark the points")
-        at = find_points(picture, max(faces, key=lambda f: (f.box[2] - f.box[0]) * (f.box[3] - f.box[1]))).points[:, :2]
+        at = max(faces, key=lambda face: face.eye_distance).points[:, :2]
         eyes = [at[list(outline)].mean(axis=0) for outline in (EYE_RIGHT, EYE_LEFT)]
         found.append(np.stack([*eyes, at[4], at[61], at[291]]).astype(np.float32))
     stack = np.stack(found)

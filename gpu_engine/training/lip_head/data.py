@@ -53,6 +53,14 @@ class Footage:
         """Row numbers of the given roles."""
         return np.concatenate([np.arange(s.start, s.stop) for s in self.shots if s.role in roles])
 
+    def first_rows(self, role: str, count: int) -> NDArray[np.int64]:
+        """Rows of the first whole sentences of a role, at least ``count`` where there are so many."""
+        chosen: list[NDArray[np.int64]] = []
+        for shot in self.shots:
+            if shot.role == role and sum(map(len, chosen)) < count:
+                chosen.append(np.arange(shot.start, shot.stop))
+        return np.concatenate(chosen)
+
 
 def columns(spoken: Spoken) -> Floats:
     """All columns of a sentence, float32[c, rows]; silence follows it."""

@@ -26,8 +26,8 @@ class Schedule:
     """Minutes of CPU time for each step; training stops on time whatever was reached."""
 
     encoder_min: float = 3.0
-    decoder_min: float = 4.0
-    joint_min: float = 2.0
+    decoder_min: float = 1.7
+    joint_min: float = 0.9
 
 
 def masked(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
