@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 PATH = "/dmcp"
 _IDLE_PING_S = 20.0
+_IDLE_POLL_S = 0.05
 _BACKLOG = 2_048
 
 
@@ -230,7 +231,7 @@ class Gateway:
         loop = asyncio.get_running_loop()
         due_s = loop.time()
         while True:
-            due_s = max(due_s + self.limits.poll_s, loop.time())
+            due_s = max(due_s + (self.limits.poll_s if self._rooms else _IDLE_POLL_S), loop.time())
             await asyncio.sleep(due_s - loop.time())
             now_s = time.monotonic()
             for room in list(self._rooms.values()):
