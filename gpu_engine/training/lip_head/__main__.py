@@ -56,7 +56,8 @@ def main(argv: list[str] | None = None) -> int:
     if "head" in steps:
         from gpu_engine.training.lip_head.assemble import assemble
 
-        say(str(assemble(options.pack, options.work / "trained" / "head.onnx", options.out, say)))
+        command = f"python -m gpu_engine.training.lip_head --pack {options.pack} --minutes {options.minutes:g} --out HEAD"
+        say(str(assemble(options.pack, options.work / "trained", options.out, command, say)))
     return 0
 
 

@@ -17,9 +17,9 @@ from gpu_engine.avatar.neural.manifest import FORMAT, VERSION, load_head, sha256
 from gpu_engine.motion.mixer import Mixer
 from gpu_engine.motion.vocabulary import MotionFrame
 from gpu_engine.session.timeline import Emotion
-from gpu_engine.training.lip_head.data import COLUMNS, FEATURES
+from gpu_engine.training.lip_head.card import card
+from gpu_engine.training.lip_head.data import COLUMNS, FEATURES, MASK_TOP
 from gpu_engine.training.lip_head.footage import FPS, SIZE, TEMPLATE, Studio, at_rest
-from gpu_engine.training.lip_head.train import MASK_TOP
 
 LOOP_S, JOIN_FRAMES = 10, 30
 CRF = "17"
@@ -63,11 +63,17 @@ def record_loop(pack: str, folder: Path) -> int:
     return len(frames)
 
 
-def assemble(pack: str, network: Path, folder: Path, say: Callable[[str], None]) -> Path:
-    """Write a whole head into ``folder``; returns its ``head.json``, read back and checked."""
+def assemble(pack: str, trained: Path, folder: Path, command: str, say: Callable[[str], None]) -> Path:
+    """Write a whole head into ``folder``, with its model card; returns its ``head.json``, read back and checked.
+
+    Args:
+        trained: folder with ``head.onnx`` and ``metrics.json``.
+        command: the recipe's command line, for the card.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    if network.resolve() != (folder / "head.onnx").resolve():
-        shutil.copyfile(network, folder / "head.onnx")
+    shutil.copyfile(trained / "head.onnx", folder / "head.onnx")
+    metrics = json.loads((trained / "metrics.json").read_text("utf-8"))
+    (folder / "CARD.md").write_text(card(pack, folder / "head.onnx", metrics, command), "utf-8")
     count = record_loop(pack, folder)
     say(f"loop: {count} frames, {(folder / 'loop.mp4').stat().st_size >> 10} kB")
 

@@ -14,6 +14,8 @@ from gpu_engine.training.lip_head.speech import Spoken, read
 
 FEATURES = FeatureSpec("logmel+prosody")
 COLUMNS = 24
+MASK_TOP = 28
+"""First row of the crop that is masked, of 96: under the nose."""
 CLOSED = frozenset("mbp")
 """Sounds that close the lips."""
 

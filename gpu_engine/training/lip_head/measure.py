@@ -25,7 +25,8 @@ class Measures:
 
     Attributes:
         frames: frames measured.
-        opening_r: correlation of the lips' opening, read from the picture, with the true render's.
+        opening_r: correlation of the lips' opening, read from the picture, with the true render's; 0 for lips
+            that never move.
         opening_mae: mean error of the opening, in jaw units.
         lip_l1: mean difference from the true render in the lip box, in grey levels of 255.
         closure_hits: share of m, b, p during which the lips are seen shut, of those that the true render shows shut.
@@ -69,8 +70,9 @@ def measure(data: Footage, basis: LipBasis, rows: NDArray[np.int64], drawn: Byte
             if len(inside) and true[position[shot.start + inside]].min() < shut_below:
                 hits.append(bool(seen[position[shot.start + inside]].min() < shut_below))
     return Measures(
-        frames=len(rows), opening_r=float(np.corrcoef(seen, true)[0, 1]), opening_mae=float(np.abs(seen - true).mean()),
-        lip_l1=lip_l1(drawn, data.speaking[rows]), closure_hits=float(np.mean(hits)) if hits else float("nan"),
+        frames=len(rows), opening_r=float(np.corrcoef(seen, true)[0, 1]) if seen.std() > 1e-6 else 0.0,
+        opening_mae=float(np.abs(seen - true).mean()),
+        lip_l1=lip_l1(drawn, data.speaking[rows]), closure_hits=float(np.mean(hits)) if hits else 0.0,
         closures=len(hits), false_shut=float((seen[wide] < shut_below).mean()),
     )  # fmt: skip
 

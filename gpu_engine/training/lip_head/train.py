@@ -11,14 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpu_engine.training.lip_head.data import Footage, LipBasis, fit_linear
+from gpu_engine.training.lip_head.data import MASK_TOP, Footage, LipBasis, fit_linear
 from gpu_engine.training.lip_head.model import FaceDecoder, LipEncoder, LipHead
 
 Say = Callable[[str], None]
 PROSODY_ROWS = 3
 _BATCH = 16
-MASK_TOP = 28
-"""First row of the crop that is masked, of 96: under the nose."""
 
 
 @dataclass(frozen=True, slots=True)
