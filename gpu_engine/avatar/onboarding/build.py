@@ -37,7 +37,7 @@ STAGES = ("fit", "cut out", "skin", "eyes", "layers", "write")
 """What ``on_stage`` is told, in order; looking for the face comes before."""
 LIMITS_DEG = {"head": 8.0, "neck": 4.0, "spine1": 2.0, "spine2": 2.0, "spine3": 2.0}
 """Half the reach of a modelled presenter: a photograph has no sides."""
-LASH_STRENGTH = 0.55
+LASH_STRENGTH = 0.8
 SKIN_SIDES = (1024, 1536)
 
 
@@ -170,7 +170,7 @@ def build(
         if key.startswith("eye_"):
             side = key[-1]
             verts, uv = _eyeball(template, fit, looks[side], piece, side, atlas.shape[1], atlas.shape[0], share_x)
-            shade = np.ones_like(shade)
+            shade = (0.25 + 0.75 * shade / shade.max()).astype(np.float32)
         elif key in MOUTH_PIECES:
             shade = shade * np.float32(tone)
         head.append(

@@ -21,6 +21,8 @@ REACH = 124.0
 IRIS_LIMITS = (0.38, 0.58)
 """Iris radius over eyeball radius; a real one has 0.49."""
 GAZE_LIMIT_DEG = 14.0
+MODEL_SHARE = 0.6
+"""Largest share of the template's drawn iris: the rest stays the photograph's own softness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sampl
     pool = seen & (iris_r * 1.12 < _R)
     white = np.array([186, 190, 200], np.float32)
     if pool.sum() > 30:
-        low, high = np.percentile(grey[pool], (70, 98))
+        low, high = np.percentile(grey[pool], (60, 97))
         white = np.median(colour[pool & (grey >= low) & (grey <= high)], 0)
     ring = _profile(colour, _BIN, seen & (iris_r * 1.1 > _R), int(REACH * 1.5) + 1)
     return _Sample(aim, gaze, colour, seen, iris_r, iris.radius, white, ring)
@@ -169,7 +171,7 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
     iris_r = float(np.mean([s.iris_r for s in samples.values()]))
     base = np.mean([s.ring for s in samples.values()], 0)[_BIN]
     white = np.mean([s.white for s in samples.values()], 0)
-    white = white * min(1.12, 228 / float(white.max()))
+    white = white * min(1.05, 228 / float(white.max()))
     edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
     body = (0.45 * iris_r < _R) & (0.85 * iris_r > _R)
     looks = {}
@@ -199,7 +201,7 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
         tone = np.median(base[body], 0) / np.maximum(np.median(drawn[body], 0), 8)
         white_tone = white / np.maximum(np.median(drawn[_INSIDE & (iris_r * 1.12 < _R)], 0), 8)
         drawn = drawn * np.clip(tone * (1 - edge) + white_tone * edge, 0.2, 3.0)
-        share = float(np.clip((10 - s.iris_px) / 5, 0, 1))
+        share = float(np.clip((10 - s.iris_px) / 5, 0, MODEL_SHARE))
         out = photo * (1 - share) + drawn * share
         looks[side] = EyeLook(s.aim, np.clip(out, 0, 255).astype(np.uint8), s.gaze_deg)
     return looks

@@ -166,8 +166,8 @@ def _too_many(name: str, width: int, height: int) -> PhotoError:
     return PhotoError(
         "pixels",
         f"{name} 有 {size} 像素，上限 {MAX_PIXELS // 1_000_000} 百万像素：请缩小后再发送。",
-        f"{name} has {f'{width}x{height}' if width else 'too many'} pixels, at most {MAX_PIXELS // 1_000_000} million are read: "
-        "shrink it.",
+        f"{name} has {f'{width}x{height}' if width else 'too many'} pixels, at most {MAX_PIXELS // 1_000_000} million are "
+        "read: shrink it.",
     )
 
 

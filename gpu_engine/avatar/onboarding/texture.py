@@ -14,8 +14,9 @@ from gpu_engine.avatar.onboarding.fit import Fit
 from gpu_engine.avatar.onboarding.template import Template
 
 F32 = NDArray[np.float32]
-LID_SKIN = {"right": (27, 28, 29, 30, 223, 224, 230, 231), "left": (257, 258, 259, 260, 443, 444, 450, 451)}
-"""Points on the fold of the upper lid, under the brow and under the eye."""
+EYE_HOLE = 0.86
+LID_SKIN = {"right": (222, 223, 224, 230, 231, 119), "left": (442, 443, 444, 450, 451, 348)}
+"""Points on bare skin under the brow and under the eye."""
 
 
 def filled(colour: F32, weight: F32) -> F32:
@@ -54,10 +55,10 @@ def bare_skin(image: NDArray[np.uint8], face: Face, mouth_open: bool) -> NDArray
     part: NDArray[np.uint8] = out[y0:y1, x0:x1]
     hole: NDArray[np.uint8] = np.zeros(part.shape[:2], np.uint8)
     for outline in (EYE_RIGHT, EYE_LEFT):
-        hole |= polygon(part.shape, face.points[list(outline), :2] - (x0, y0))
+        # A little smaller than the opening, so that the line of the lashes stays with the skin.
+        eye = face.points[list(outline), :2]
+        hole |= polygon(part.shape, eye.mean(0) + (eye - eye.mean(0)) * EYE_HOLE - (x0, y0))
     hole = (hole > 127).astype(np.uint8)
-    if gap > 60:
-        hole = np.asarray(cv2.erode(hole, np.ones((3, 3), np.uint8)), np.uint8)
     part = np.asarray(cv2.inpaint(part, hole, 3, cv2.INPAINT_TELEA), np.uint8)
     if mouth_open:
         lips = face.points[:, :2] - (x0, y0)
