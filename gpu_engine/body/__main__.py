@@ -34,14 +34,18 @@ def main() -> int:
 
     cv2.setNumThreads(1)
     spec = load_spec(options.spec)
-    picture = ShowPicture(spec, open_renderer(spec.avatar, spec.video.width, spec.video.height, fps=spec.video.fps))
+    notices: list[str] = []
+    renderer = open_renderer(
+        spec.avatar, spec.video.width, spec.video.height, fps=spec.video.fps, draw_on=spec.draw_on, tell=notices.append
+    )
+    picture = ShowPicture(spec, renderer)
     # Only now: who has said hello must answer pings, and a first start compiles for longer than a hung process may be silent.
     supervisor = SupervisorPort(options.run_dir, os.getpid())
+    for reason in notices:
+        supervisor.emit("avatar", state="degraded", reason=reason)
     picture.report_to(lambda state, reason: supervisor.emit("avatar", state=state, reason=reason))
     if spec.clock == "real":
-        picture.live = LiveMotion(
-            options.run_dir, lambda state, reason: supervisor.emit("motion", state=state, reason=reason)
-        )
+        picture.live = LiveMotion(options.run_dir, lambda state, reason: supervisor.emit("motion", state=state, reason=reason))
     loop = BodyLoop(spec, options.run_dir, options.incarnation, picture, supervisor, implicit_label(spec.producer))
     loop.run()
     return 0

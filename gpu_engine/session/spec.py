@@ -232,6 +232,7 @@ class SessionSpec(_Model):
     duration_s: float | None = Field(default=None, gt=0, description="stop after this much media; None = until stopped")
     lang: Lang = "zh"
     avatar: str = "lin"
+    draw_on: Literal["cpu", "gpu"] = Field(default="cpu", description="gpu: OpenGL 4.3 on EGL; the CPU draws where it lacks")
     backdrop: str = Field(default="daylight", description="shipped studio (daylight, boutique, studio) or path of a picture")
     voice: Voice = Voice()
     video: Video = Video()
