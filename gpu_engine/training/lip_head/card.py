@@ -26,8 +26,8 @@ def card(pack: str, network: Path, metrics: dict[str, Any], command: str) -> str
         "- **Licence** Apache-2.0. Consent: synthetic, no person is shown or was recorded.",
         f"- **Command** `{command}`",
         f"- **Data** {metrics['training_frames']} pairs of crops (mouth at rest, speaking) of pack `{pack}`, drawn by the CPU "
-        f"renderer at 1280x720: every second frame of {minutes:.1f} min of synthetic speech (Kokoro-82M, voices {voices}), lips "
-        f"from phoneme times. Texts: {', '.join(SOURCES)}, with words of the demo shop.",
+        f"renderer at 1280x720: every second frame of {minutes:.1f} min of synthetic speech (Kokoro-82M, voices {voices}), "
+        f"lips from phonemes. Texts: {', '.join(SOURCES)}, with words of the demo shop.",
         f"- **Network** {metrics['parameters']:,} values: temporal convolutions over 24 columns of 64 log-mel bands and 3 "
         "prosody rows → lip code of 24 → linear layer and a U-Net with FiLM, on a masked and a whole crop of 96x96. ONNX "
         "opset 17, free batch.",
@@ -36,8 +36,8 @@ def card(pack: str, network: Path, metrics: dict[str, Any], command: str) -> str
         "## Held-out measures",
         "",
         "`opening_r`: correlation of the lips' opening with the true render's, read from the picture; `opening_mae`: its mean "
-        "error in jaw units; `lip_l1`: grey levels of 255 in the lip box; `closure_hits`: m, b, p drawn shut, of those the true "
-        "render shuts; `false_shut`: frames wider open than the median that are drawn shut. All methods but the network's own "
+        "error in jaw units; `lip_l1`: grey levels of 255 in the lip box; `closure_hits`: m, b, p drawn shut, of those the "
+        "true render shuts; `false_shut`: frames wider open than the median that are drawn shut. All methods but the network's own "
         "rows are drawn by the same painter before joint training.",
     ]
     for key, title in _SETS.items():
