@@ -37,8 +37,8 @@ def card(pack: str, network: Path, metrics: dict[str, Any], command: str) -> str
         "",
         "`opening_r`: correlation of the lips' opening with the true render's, read from the picture; `opening_mae`: its mean "
         "error in jaw units; `lip_l1`: grey levels of 255 in the lip box; `closure_hits`: m, b, p drawn shut, of those the "
-        "true render shuts; `false_shut`: frames wider open than the median that are drawn shut. All methods but the network's own "
-        "rows are drawn by the same painter before joint training.",
+        "true render shuts; `false_shut`: frames wider open than the median that are drawn shut. All methods but the network's "
+        "own rows are drawn by the same painter before joint training.",
     ]
     for key, title in _SETS.items():
         rows = metrics["sets"][key]
