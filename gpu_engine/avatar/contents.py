@@ -294,10 +294,20 @@ def _meshes(glb: Glb, contents: Contents, problems: Problems, order: NDArray[np.
     if "head" not in seen:
         problems.add("mesh 'head'", "is missing", f"it holds the primitives {', '.join(PARTS)}")
         return
+    _lashes(contents, problems)
     have = [p.name for p in contents.primitives if p.mesh == "head"]
     for part in PARTS:
         if part not in have:
             problems.add(f"mesh 'head' primitive '{part}'", "is missing", "name primitives in primitive.extras.name")
+
+
+def _lashes(contents: Contents, problems: Problems) -> None:
+    columns = contents.extension.get("lash_columns")
+    for piece in contents.primitives:
+        if piece.name in ("lash_l_upper", "lash_r_upper") and isinstance(columns, int) and columns > len(piece.verts):
+            problems.add(
+                "lash_columns", f"is {columns}, '{piece.name}' has {len(piece.verts)} vertices", "give the vertices in one row"
+            )
 
 
 def _mesh(
@@ -403,6 +413,10 @@ def _primitive(
         problems.add(
             where, f"reaches {float(np.abs(verts).max()):.1f} m from the origin", "lengths are metres, the host within 4"
         )
+    if float(uv.min()) < -0.001 or float(uv.max()) > 1.001:
+        problems.add(
+            f"{where} TEXCOORD_0", f"runs from {float(uv.min()):.2f} to {float(uv.max()):.2f}", "textures do not repeat: 0 to 1"
+        )
     tris = _triangles(glb, entry, where, count, verts, problems, thorough)
     slots = len(order) if order is not None else len(SKELETON)
     used = joints[weights > 0]
@@ -423,7 +437,7 @@ def _primitive(
         problems.add(where, "is opaque", "plates have alphaMode BLEND")
     moved = _targets(glb, entry, where, names, count, problems) if mesh == "head" else {}
     return Primitive(
-        mesh, name, layer, material, verts, normals, uv, joints.astype(np.uint8),
+        mesh, name, layer, material, verts, normals, np.clip(uv, 0, 1), joints.astype(np.uint8),
         (weights / np.maximum(total, 1e-6)[:, None]).astype(np.float32), shade, tris, moved,
     )  # fmt: skip
 

@@ -8,7 +8,6 @@ smoothed, eyes and mouth at 2x2 samples, plates ``front``, triangles of layer ``
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from gpu_engine.avatar import raster
 from gpu_engine.avatar.layers import PlateLayer
 from gpu_engine.avatar.pack import AvatarPack, Framing, Part
 from gpu_engine.avatar.renderer import AvatarError
-from gpu_engine.avatar.scene_parts import RIM, TEXELS_PER_PX, Run, outlines, shrink, texel_density
+from gpu_engine.avatar.scene_parts import Run, Texture, base_ratio, by_level, densities, outlines
 from gpu_engine.avatar.skeleton import place_joints
 from gpu_engine.motion.vocabulary import WEIGHT_COUNT, WEIGHT_INDEX, MotionFrame, rest_frame
 
@@ -28,6 +27,8 @@ STAGES = ("pose", "mesh", "under", "outline", "eyes", "mouth", "front", "over")
 INNER_MOUTH = ("teeth_upper", "teeth_lower", "tongue", "throat")
 HOLD_DM, STEP_DM = np.float32(0.09), np.float32(0.02)
 """Outlines: how far depth beside an edge may differ from it, and how far behind its background must lie."""
+BAND_DM = 0.12
+"""Triangles are drawn in bands of this height."""
 NO_FACING, NO_TILES = np.zeros(0, np.uint8), np.zeros((0, 0), np.float32)
 
 
@@ -41,8 +42,8 @@ class _Pass:
 class _Box:
     """A region of the face drawn at 2x2 samples: the triangles that can reach it and the vertices that bound it."""
 
-    def __init__(self, skin: U32, bound: NDArray[np.int64], opaque: list[Run], blend: list[Run], size: tuple[int, int]) -> None:
-        self.skin, self.bound, self.opaque, self.blend = skin, bound, opaque, blend
+    def __init__(self, skin: list[Run], bound: NDArray[np.int64], within: list[Run], size: tuple[int, int]) -> None:
+        self.skin, self.bound, self.within = skin, bound, within
         self.max_w, self.max_h = size
         self.colour = np.zeros((2 * size[1], 2 * size[0], 3), np.uint8)
         self.depth = np.zeros((2 * size[1], 2 * size[0]), np.float32)
@@ -104,40 +105,56 @@ class CpuRenderer:
         self._morph_index = np.ascontiguousarray(self.pack.morph_index, np.uint32)
 
     def _textures(self) -> None:
-        self._tex: dict[int, U32] = {}
+        self._tex: dict[int, Texture] = {}
         pack = self.pack
-        px_per_dm = float(self.lens[0]) / (pack.camera.eye[2] - 0.5)
-        for key in {pack.materials[p.material].lit for p in pack.parts}:
+        self._px_per_dm = float(self.lens[0]) / (pack.camera.eye[2] - 0.5)
+        for key in sorted({pack.materials[p.material].lit for p in pack.parts}):
             users = [p for p in pack.parts if pack.materials[p.material].lit == key]
+            image = pack.textures[key]
             # Eyes and mouth are drawn at twice the density.
             fine = 2.0 if any(p.name.startswith("eye_") for p in users) else 1.0
-            density = texel_density(pack, users, pack.textures[key], px_per_dm)
-            self._tex[key], w, h = shrink(pack.textures[key], min(1.0, TEXELS_PER_PX * fine / density))
-            for part in users:
-                run = slice(*part.verts)
-                self._vertices[run, 3] = pack.uv[run, 0] * w + (RIM - 0.5)
-                self._vertices[run, 4] = pack.uv[run, 1] * h + (RIM - 0.5)
+            ratio = base_ratio(pack, users, (image.shape[1], image.shape[0]), self._px_per_dm * fine)
+            self._tex[key] = Texture(image, ratio)
+        self._vertices[:, 3:5] = pack.uv
         self._vertices[:, 5] = pack.shade
 
-    def _run(self, part: Part, tris: U32, facing: U8 = NO_FACING) -> Run:
+    def _split(self, part: Part, tris: U32, zoom: float) -> list[tuple[U32, int]]:
+        """The triangles of ``part`` by the level of its texture they are drawn from."""
         material = self.pack.materials[part.material]
+        texture = self._tex[material.lit]
+        if material.blend:
+            return [(tris, 0)]
+        density, _ = densities(self.pack.rest, self.pack.uv, tris, texture.sizes[0], self._px_per_dm * zoom)
+        masks = by_level(density, len(texture.levels))
+        # Neighbours on the screen follow each other, so that canvas, depth and texture stay in the cache.
+        centre = self.pack.rest[tris].mean(1)
+        order = np.lexsort((centre[:, 0], -np.floor(centre[:, 1] / BAND_DM)))
+        return [(np.ascontiguousarray(tris[order][mask[order]]), level) for level, mask in enumerate(masks) if mask.any()]
+
+    def _run(self, part: Part, tris: U32, level: int, facing: U8 = NO_FACING) -> Run:
+        material = self.pack.materials[part.material]
+        texture = self._tex[material.lit]
         shaded = bool((self.pack.shade[slice(*part.verts)] < 1).any()) or part.name.startswith(("eye_", "teeth_", "tongue"))
         mode = raster.MIXED if material.blend else raster.SOLID
-        return Run(np.ascontiguousarray(tris), facing, self._tex[material.lit], not material.two_sided, shaded, mode)
+        return Run(tris, facing, texture.levels[level], texture.stretches[level], not material.two_sided, shaded, mode)
 
     def _tris(self, part: Part) -> U32:
         return self.pack.tris[slice(*part.tris)].astype(np.uint32)
 
     def _pass(self, parts: list[tuple[Part, U32]], joined: U32) -> _Pass:
         """Runs of ``parts`` (opaque first); ``joined`` are further triangles that only close their outlines."""
-        parts = sorted(parts, key=lambda p: self.pack.materials[p[0].material].blend)
-        opaque = [tris for part, tris in parts if not self.pack.materials[part.material].blend]
+        cut = [
+            (part, piece, level, self.pack.materials[part.material].blend)
+            for part, tris in parts
+            for piece, level in self._split(part, tris, 1.0)
+        ]
+        cut.sort(key=lambda c: c[3])
+        opaque = [tris for _, tris, _, blend in cut if not blend]
         every = np.concatenate([*opaque, joined]) if opaque or len(joined) else np.zeros((0, 3), np.uint32)
         facing = np.ones(len(every), np.uint8)
         runs, start = [], 0
-        for part, tris in parts:
-            blend = self.pack.materials[part.material].blend
-            runs.append(self._run(part, tris, NO_FACING if blend else facing[start : start + len(tris)]))
+        for part, tris, level, blend in cut:
+            runs.append(self._run(part, tris, level, NO_FACING if blend else facing[start : start + len(tris)]))
             start += 0 if blend else len(tris)
         return _Pass(runs, outlines(self.pack.rest, every) if len(every) else np.zeros((0, 6), np.uint32), facing)
 
@@ -161,6 +178,8 @@ class CpuRenderer:
         for part in pack.parts:
             if part.name != "skin" and part.name not in boxed and not part.name.startswith("lash_"):
                 (over if part.layer == "over" else mesh).append((part, self._tris(part)))
+        # Clothes first: the skin they hide then fails the depth test before it costs anything.
+        mesh.sort(key=lambda p: p[0].mesh != "clothes")
         self._mesh = self._pass(mesh, skin[covered])
         self._over = self._pass(over, np.zeros((0, 3), np.uint32))
 
@@ -183,9 +202,12 @@ class CpuRenderer:
             covered[np.all(np.all((corner > low[:2] + inner) & (corner < high[:2] - inner), axis=2), axis=1)] = True
             px = (high - low)[:2] * self.lens[0] / (self.lens[3] - 1.0) + 6
             size = (int(px[0] * 1.7) + 12, int(px[1] * 1.9) + 12)
-            runs = [self._run(pack.part(n), self._tris(pack.part(n))) for n in names if pack.has(n)]
-            opaque, blend = [r for r in runs if r.mode == raster.SOLID], [r for r in runs if r.mode != raster.SOLID]
-            return _Box(np.ascontiguousarray(skin[near]), bound, opaque, blend, size)
+            skin_part = pack.part("skin")
+            under = [self._run(skin_part, tris, level) for tris, level in self._split(skin_part, skin[near], 2.0)]
+            within = [pack.part(n) for n in names if pack.has(n)]
+            runs = [self._run(part, tris, level) for part in within for tris, level in self._split(part, self._tris(part), 2.0)]
+            runs.sort(key=lambda r: r.mode)
+            return _Box(under, bound, runs, size)
 
         for s in ("l", "r"):
             c, r = eyes[s][0], np.float32(eyes[s][1])
@@ -196,7 +218,6 @@ class CpuRenderer:
         low = np.array([-0.34, mouth_y - 0.17, 0.8], np.float32)
         high = np.array([0.34, mouth_y + 0.21, 9.0], np.float32)
         self._boxes.append(box(low, high, list(INNER_MOUTH)))
-        self._skin_tex = self._tex[pack.materials[pack.part("skin").material].lit]
         return covered
 
     def _plates(self) -> None:
@@ -244,6 +265,8 @@ class CpuRenderer:
             self._vertices[run, 5] = self.pack.shade[run] * light
 
     def _draw_box(self, box: _Box, canvas: U8) -> None:
+        if not len(box.bound):
+            return
         pts = self._vertices[box.bound]
         x0, y0 = max(0, int(pts[:, 0].min()) - 2), max(0, int(pts[:, 1].min()) - 2)
         x1, y1 = int(pts[:, 0].max()) + 3, int(pts[:, 1].max()) + 3
@@ -251,14 +274,17 @@ class CpuRenderer:
         if width <= 0 or height <= 0:
             return
         raster.open_box(box.colour, box.depth, canvas, x0, y0, width, height)
-        where: tuple[Any, ...] = (np.float32(x0), np.float32(y0), np.float32(2), 2 * height, 2 * width)
-        out = (box.colour, box.depth)
-        raster.fill(self._vertices, box.skin, NO_FACING, self._skin_tex, *out, NO_TILES, *where, True, False, raster.SOLID)
-        raster.tile_depths(box.depth, box.tiles, 2 * height, 2 * width)
-        for run in (*box.opaque, *box.blend):
+        def draw(run: Run, tiles: F32) -> None:
             raster.fill(
-                self._vertices, run.tris, run.facing, run.texture, *out, box.tiles, *where, run.cull, run.shaded, run.mode
+                self._vertices, run.tris, run.facing, run.texture, box.colour, box.depth, tiles, np.float32(x0), np.float32(y0),
+                np.float32(2), 2 * height, 2 * width, run.cull, run.shaded, run.mode, run.stretch,
             )  # fmt: skip
+
+        for run in box.skin:
+            draw(run, NO_TILES)
+        raster.tile_depths(box.depth, box.tiles, 2 * height, 2 * width)
+        for run in box.within:
+            draw(run, box.tiles)
         raster.close_box(box.colour, canvas, x0, y0, width, height)
 
     def _draw(self, layer: _Pass, canvas: U8) -> None:
@@ -266,7 +292,7 @@ class CpuRenderer:
         for run in layer.runs:
             raster.fill(
                 self._vertices, run.tris, run.facing, run.texture, canvas, self._depth, NO_TILES, zero, zero, one, self.height,
-                self.width, run.cull, run.shaded, run.mode,
+                self.width, run.cull, run.shaded, run.mode, run.stretch,
             )  # fmt: skip
 
     def _outline(self, layer: _Pass, canvas: U8) -> None:

@@ -66,7 +66,7 @@ def check_fields(extension: dict[str, Any], problems: Problems) -> None:
         if (
             not isinstance(eye, dict)
             or not is_vector(eye.get("centre"), 3, -4, 4)
-            or not is_number(eye.get("radius"), 0.002, 0.2)
+            or not is_number(eye.get("radius"), 0.002, 0.05)
         ):
             problems.add(f"eyes.{side}", "needs centre [x, y, z] and radius in metres", SEE)
     columns = extension.get("lash_columns")
@@ -123,8 +123,9 @@ def _camera(camera: Any, problems: Problems) -> None:
     camera = camera if isinstance(camera, dict) else {}
     if not is_number(camera.get("focal_px"), 10, 1e6):
         problems.add("camera.focal_px", "is missing or not 10 to 1000000", SEE)
-    if not is_vector(camera.get("eye"), 3, -100, 100):
-        problems.add("camera.eye", "needs [x, y, z] in metres", SEE)
+    eye = camera.get("eye")
+    if not is_vector(eye, 3, -100, 100) or eye[2] < 0.8:
+        problems.add("camera.eye", "needs [x, y, z] in metres with z of at least 0.8, before the host", SEE)
     if not is_vector(camera.get("principal"), 2, -1e5, 1e5):
         problems.add("camera.principal", "needs [x, y] in canvas pixels", SEE)
     canvas = camera.get("canvas")

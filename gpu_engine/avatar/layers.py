@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_engine.avatar.pack import Plate
-from gpu_engine.avatar.raster import EXACT, FAR, LAID, LAID_UNDER, fill
+from gpu_engine.avatar.raster import EXACT, FAR, LAID, LAID_UNDER, NEAREST, fill
 
 F32 = NDArray[np.float32]
 U8 = NDArray[np.uint8]
@@ -20,6 +20,7 @@ CLEAR_DM = np.float32(0.02)
 """A front plate lies at least this far before the surface it covers at rest, and moves with it."""
 PRESS_DM = np.float32(0.12)
 """How far a surface may come forward (a raised brow, a puffed cheek) before it shows through a front plate."""
+AS_IS = (np.float32(1), np.float32(0), np.float32(1), np.float32(0))
 NO_FACING, NO_TILES = np.zeros(0, np.uint8), np.zeros((0, 0), np.float32)
 
 _PLACE = "void(float32[:,:,::1], uint8[:,:,::1], float32[:,:,::1], float32[:,:,::1], float32[::1], float32, float32[:,::1])"
@@ -40,7 +41,7 @@ def place_nodes(nodes: F32, joint_index: U8, weights: F32, joints: F32, lens: F3
                     px += w * (joints[j, 0, 0] * x + joints[j, 0, 1] * y + joints[j, 0, 2] * z + joints[j, 0, 3])
                     py += w * (joints[j, 1, 0] * x + joints[j, 1, 1] * y + joints[j, 1, 2] * z + joints[j, 1, 3])
                     pz += w * (joints[j, 2, 0] * x + joints[j, 2, 1] * y + joints[j, 2, 2] * z + joints[j, 2, 3])
-            f = lens[0] / (lens[3] - pz)
+            f = lens[0] / max(lens[3] - pz, NEAREST)
             i = r * cols + c
             vertices[i, 0] = lens[4] + (px - lens[1]) * f
             vertices[i, 1] = lens[5] - (py - lens[2]) * f
@@ -116,5 +117,5 @@ class PlateLayer:
         zero = np.float32(0)
         fill(
             self.vertices, self.tris, NO_FACING, self.image, canvas, depth, NO_TILES, zero, zero, np.float32(1),
-            canvas.shape[0], canvas.shape[1], True, False, LAID_UNDER if self.under else LAID,
+            canvas.shape[0], canvas.shape[1], True, False, LAID_UNDER if self.under else LAID, AS_IS,
         )  # fmt: skip

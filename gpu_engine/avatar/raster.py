@@ -32,6 +32,9 @@ SOLID, MIXED, LAID, LAID_UNDER = 0, 1, 2, 3
 WIDE_PX = 6
 """Triangles at least this many pixels wide are drawn by row bounds."""
 
+NEAREST = np.float32(0.5)
+"""Nothing is projected from nearer to the camera, dm."""
+
 FAR = np.float32(-1e9)
 """Depth of a pixel nothing was drawn to."""
 
@@ -107,7 +110,7 @@ def pose(
                     px += w * (joints[j, 0, 0] * x + joints[j, 0, 1] * y + joints[j, 0, 2] * z + joints[j, 0, 3])
                     py += w * (joints[j, 1, 0] * x + joints[j, 1, 1] * y + joints[j, 1, 2] * z + joints[j, 1, 3])
                     pz += w * (joints[j, 2, 0] * x + joints[j, 2, 1] * y + joints[j, 2, 2] * z + joints[j, 2, 3])
-        f = lens[0] / (lens[3] - pz)
+        f = lens[0] / max(lens[3] - pz, NEAREST)
         vertices[i, 0] = lens[4] + (px - lens[1]) * f
         vertices[i, 1] = lens[5] - (py - lens[2]) * f
         vertices[i, 2] = pz
@@ -124,18 +127,20 @@ def span_slope(p: Real) -> Real:
 
 _FILL = (
     "void(float32[:,::1], uint32[:,::1], uint8[::1], uint32[:,::1], uint8[:,:,::1], float32[:,::1], float32[:,::1],"
-    " float32, float32, float32, int64, int64, boolean, boolean, int64)"
+    " float32, float32, float32, int64, int64, boolean, boolean, int64,"
+    " UniTuple(float32, 4))"
 )
 
 
 @njit(_FILL, cache=True, nogil=True, fastmath=EXACT)
 def fill(
     vertices: F32, tris: U32, facing: U8, texture: U32, colour: U8, depth: F32, tiles: F32, ox: Real, oy: Real, zoom: Real,
-    height: int, width: int, cull: bool, shaded: bool, mode: int,
+    height: int, width: int, cull: bool, shaded: bool, mode: int, stretch: tuple[Real, Real, Real, Real],
 ) -> None:  # fmt: skip
     """Draw triangles with a bilinear BGRA texture into ``colour``/``depth`` where they are nearer.
 
-    ``u, v`` of the vertices in texels, texel centres whole numbers; the texture has a rim so that none is fetched outside.
+    ``u * stretch[0] + stretch[1]`` and ``v * stretch[2] + stretch[3]`` are texels, centres whole numbers; the texture has a
+    rim so that none is fetched outside.
     A buffer pixel is ``(screen - (ox, oy)) * zoom``; only ``[:height, :width]`` is written. ``cull`` drops triangles that
     face away; ``shaded`` multiplies by the vertex shade; ``mode`` is how pixels are put: SOLID, or mixed by texture alpha and
     leaving depth alone: MIXED (straight alpha), LAID (premultiplied), or LAID_UNDER (premultiplied, where depth is FAR).
@@ -144,11 +149,13 @@ def fill(
     """
     texels, zs, out = texture.reshape(-1), depth.reshape(-1), colour.reshape(-1)
     tw = np.int64(texture.shape[1])
+    umax, vmax = tw - 2, np.int64(texture.shape[0]) - 2
     zw, cw = np.int64(depth.shape[1]), np.int64(colour.shape[1])
     half, zero, one = np.float32(0.5), np.float32(0.0), np.float32(1.0)
     tiny, near, loose = np.float32(1e-6), np.float32(0.99999), np.float32(0.0005)
     slack, full = np.float32(-1e-5), np.float32(1.00001)
     under = mode == LAID_UNDER
+    su, ou, sv, ov = stretch
     zero_int, one_int = np.int64(0), np.int64(1)
     fixed = np.float32(65536.0)
     note, hidden = facing.shape[0] > 0, tiles.shape[0] > 0
@@ -186,9 +193,9 @@ def fill(
         p1, q1 = (y2 - y0) * inv, -(x2 - x0) * inv
         p2, q2 = -(y1 - y0) * inv, (x1 - x0) * inv
         zb, zc = zb - z0, zc - z0
-        u0, v0 = vertices[a, 3], vertices[a, 4]
-        ub, uc = vertices[b, 3] - u0, vertices[c, 3] - u0
-        vb, vc = vertices[b, 4] - v0, vertices[c, 4] - v0
+        u0, v0 = vertices[a, 3] * su + ou, vertices[a, 4] * sv + ov
+        ub, uc = vertices[b, 3] * su + ou - u0, vertices[c, 3] * su + ou - u0
+        vb, vc = vertices[b, 4] * sv + ov - v0, vertices[c, 4] * sv + ov - v0
         s0, sb, sc = vertices[a, 5], vertices[b, 5] - vertices[a, 5], vertices[c, 5] - vertices[a, 5]
         fx, fy = np.float32(left) - x0, np.float32(top) - y0
         c1, c2 = p1 * fx + q1 * fy, p2 * fx + q2 * fy
@@ -231,7 +238,9 @@ def fill(
             for _ in range(first, end + 1):
                 there = zs[np.uint64(at)]
                 if b1 >= slack and b2 >= slack and b1 + b2 <= full and (there == FAR if under else z > there):
-                    ti = np.uint64((v >> 16) * tw + (u >> 16))
+                    # Thin triangles extrapolate: no texel outside the texture may ever be fetched.
+                    iu, iv = min(max(u >> 16, zero_int), umax), min(max(v >> 16, zero_int), vmax)
+                    ti = np.uint64(iv * tw + iu)
                     tj = ti + np.uint64(tw)
                     fu, fv = (u >> 12) & 15, (v >> 12) & 15
                     w11 = fu * fv

@@ -17,9 +17,14 @@ U32 = NDArray[np.uint32]
 
 RIM = 2
 """Border texels copied around every texture, so that bilinear sampling needs no clamping."""
-TEXELS_PER_PX = 1.3
+TEXELS_PER_PX = 1.1
 """Textures are shrunk once to about this density, so that sampling neither shimmers nor blurs."""
+LEVELS = 4
+"""Sizes kept of each texture: atlases magnify faces, so one size fits no whole picture."""
 NO_TRIANGLE = np.uint32(0xFFFFFFFF)
+
+
+Stretch = tuple[np.float32, np.float32, np.float32, np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +34,65 @@ class Run:
     tris: U32
     facing: U8
     texture: U32
+    stretch: Stretch
     cull: bool
     shaded: bool
     mode: int
 
 
-def shrink(image: U8, ratio: float) -> tuple[U32, float, float]:
-    """``image`` uint8[h, w, 4] scaled by ``ratio`` (only down) with a rim, as uint32[h, w]; and its size without the rim."""
-    small: NDArray[Any] = image
-    if ratio < 0.95:
-        size = (max(1, round(image.shape[1] * ratio)), max(1, round(image.shape[0] * ratio)))
-        small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    rimmed = np.ascontiguousarray(cv2.copyMakeBorder(small, RIM, RIM, RIM, RIM, cv2.BORDER_REPLICATE), np.uint8)
-    return rimmed.view(np.uint32)[..., 0], float(small.shape[1]), float(small.shape[0])
+class Texture:
+    """A picture at the sizes at which it is drawn, each half of the one before.
+
+    Attributes:
+        levels: uint32[h, w] with a rim; stretches: from UV in 0..1 to texels of each level, for ``raster.fill``.
+        sizes: width and height of each level without the rim.
+    """
+
+    def __init__(self, image: U8, ratio: float) -> None:
+        self.levels: list[U32] = []
+        self.stretches: list[Stretch] = []
+        self.sizes: list[tuple[int, int]] = []
+        small: NDArray[Any] = image
+        for level in range(LEVELS):
+            if level or ratio < 0.95:
+                factor = 0.5 if level else ratio
+                size = (max(1, round(small.shape[1] * factor)), max(1, round(small.shape[0] * factor)))
+                small = cv2.resize(small, size, interpolation=cv2.INTER_AREA)
+            rimmed = cv2.copyMakeBorder(small, RIM, RIM, RIM, RIM, cv2.BORDER_REPLICATE)
+            self.levels.append(np.ascontiguousarray(rimmed, np.uint8).view(np.uint32)[..., 0])
+            h, w = small.shape[:2]
+            offset = np.float32(RIM - 0.5)
+            self.stretches.append((np.float32(w), offset, np.float32(h), offset))
+            self.sizes.append((w, h))
+            if min(h, w) < 64:
+                break
 
 
-def texel_density(pack: AvatarPack, parts: list[Part], image: U8, px_per_dm: float) -> float:
-    """Texels per output pixel along a side: median over the triangles of ``parts``, weighted by their area."""
-    tris = np.concatenate([pack.tris[slice(*p.tris)] for p in parts])
-    corner, flat = pack.rest[tris].astype(np.float64), pack.uv[tris] * [image.shape[1], image.shape[0]]
-    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+def densities(rest: F32, uv: F32, tris: U32, size: tuple[int, int], px_per_dm: float) -> tuple[F32, F32]:
+    """Texels per output pixel along a side, and area (dm²), of triangles: float32[t] each; 0 texels where UVs stand still."""
+    corner, flat = rest[tris].astype(np.float64), uv[tris].astype(np.float64) * [size[0], size[1]]
+    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1) / 2
     e, f = flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0]
-    texels = np.abs(e[:, 0] * f[:, 1] - e[:, 1] * f[:, 0])
-    keep = (area > 1e-9) & (texels > 1e-3)
-    if not keep.any():
+    texels = np.abs(e[:, 0] * f[:, 1] - e[:, 1] * f[:, 0]) / 2
+    return (np.sqrt(texels / np.maximum(area, 1e-9)) / px_per_dm).astype(np.float32), area.astype(np.float32)
+
+
+def base_ratio(pack: AvatarPack, parts: list[Part], size: tuple[int, int], px_per_dm: float) -> float:
+    """How far a texture may be shrunk before the coarsest tenth of the surface it covers falls below ``TEXELS_PER_PX``."""
+    tris = np.concatenate([pack.tris[slice(*p.tris)] for p in parts]).astype(np.uint32)
+    density, area = densities(pack.rest, pack.uv, tris, size, px_per_dm)
+    used = (density > 1e-3) & (area > 1e-9)
+    if not used.any():
         return 1.0
-    ratio = np.sqrt(texels[keep] / area[keep]) / px_per_dm
-    order = np.argsort(ratio)
-    total = np.cumsum(area[keep][order])
-    return float(ratio[order][np.searchsorted(total, total[-1] / 2)])
+    order = np.argsort(density[used])
+    total = np.cumsum(area[used][order])
+    return min(1.0, TEXELS_PER_PX / float(density[used][order][np.searchsorted(total, total[-1] * 0.1)]))
+
+
+def by_level(density: F32, count: int) -> list[NDArray[np.bool_]]:
+    """Which triangles are drawn from each of ``count`` levels: the coarsest with about a texel per pixel."""
+    level = np.clip(np.floor(np.log2(np.maximum(density, 1e-3)) + 0.2), 0, count - 1).astype(int)
+    return [level == k for k in range(count)]
 
 
 def outlines(rest: F32, tris: U32) -> U32:

@@ -7,8 +7,8 @@ The recipe and portrait onboarding fill a ``PackSource`` and call ``write_pack(p
     write_pack(Path("packs/lin.glb"), source)
 
 All lengths are decimetres here and metres in the file; UVs have v down; images are encoded PNG or JPEG bytes, except plates,
-which are uint8 BGRA with straight alpha. The writer computes normals, adds the eyes' own look targets, sorts triangles out of
-nothing else: what goes in comes out of ``load_pack``, within the rounding stated at each field.
+which are uint8 BGRA with straight alpha. The writer computes normals, adds the eyes' own look targets and drops triangles
+without area; otherwise what goes in comes out of ``load_pack``, within the rounding stated at each field.
 """
 
 from __future__ import annotations
@@ -169,15 +169,24 @@ def _look_targets(piece: PieceSource, eye: dict[str, Any], gain: dict[str, float
     return {target: arm @ (gaze_turn(*angles) - np.eye(3)).T for target, angles in turns.items()}
 
 
+def solid(verts: NDArray[Any], tris: NDArray[Any]) -> NDArray[Any]:
+    """The triangles that have an area."""
+    corner = np.asarray(verts, np.float64)[np.asarray(tris)]
+    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    kept: NDArray[Any] = np.asarray(tris)[area > 1e-9]
+    return kept
+
+
 def _primitive(
     builder: GlbBuilder, piece: PieceSource, material: int, targets: dict[str, NDArray[Any]] | None, dense: bool
 ) -> dict[str, Any]:
     count = len(piece.verts)
     verts = np.asarray(piece.verts, np.float64)
+    tris = solid(verts, piece.tris)
     index_type = np.uint16 if count <= 1 << 16 else np.uint32
     attributes = {
         "POSITION": builder.accessor((verts * 0.1).astype(np.float32), bounds=True, target=VERTEX),
-        "NORMAL": builder.accessor(vertex_normals(verts, np.asarray(piece.tris)), target=VERTEX),
+        "NORMAL": builder.accessor(vertex_normals(verts, tris), target=VERTEX),
         "TEXCOORD_0": builder.accessor(np.asarray(piece.uv, np.float32), target=VERTEX),
         "JOINTS_0": builder.accessor(np.asarray(piece.joints, np.uint8), target=VERTEX),
         "WEIGHTS_0": builder.accessor(whole_255(np.asarray(piece.weights)), normalised=True, target=VERTEX),
@@ -189,7 +198,7 @@ def _primitive(
         attributes["COLOR_0"] = builder.accessor(colour, normalised=True, target=VERTEX)
     primitive: dict[str, Any] = {
         "attributes": attributes, "material": material, "mode": 4,
-        "indices": builder.accessor(np.asarray(piece.tris).reshape(-1).astype(index_type), target=INDEX),
+        "indices": builder.accessor(tris.reshape(-1).astype(index_type), target=INDEX),
         "extras": {"name": piece.name, "layer": piece.layer},
     }  # fmt: skip
     if targets is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gpu_engine.avatar import raster
 from gpu_engine.avatar.cpu import CpuRenderer
 from gpu_engine.avatar.pack import AvatarPack, load_pack
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.sheet import pose_frame
 from gpu_engine.motion.vocabulary import JOINT_INDEX, WEIGHTS, MotionFrame, rest_frame
+from tests.avatar.build import sheet_pack
 
 pytestmark = pytest.mark.media
 
@@ -218,3 +221,103 @@ def test_warm_up_leaves_the_next_frame_unchanged(pack: AvatarPack) -> None:
     warmed, cold = CpuRenderer(pack, WIDTH, HEIGHT), CpuRenderer(pack, WIDTH, HEIGHT)
     warmed.warm_up()
     assert np.array_equal(draw(warmed, rest_frame()), draw(cold, rest_frame()))
+
+
+# Skinned clothes, on a pack made of flat sheets
+
+
+@pytest.fixture(scope="module")
+def dressed(tmp_path_factory: pytest.TempPathFactory) -> CpuRenderer:
+    path = tmp_path_factory.mktemp("packs") / "sheet.glb"
+    path.write_bytes(sheet_pack())
+    return CpuRenderer(load_pack(path), WIDTH, HEIGHT)
+
+
+def centre(renderer: CpuRenderer, part: str) -> NDArray[np.float32]:
+    low, high = renderer.pack.part(part).verts
+    middle: NDArray[np.float32] = renderer._vertices[low:high, :3].mean(0)
+    return middle
+
+
+ARM = ("left_collar", "left_shoulder", "left_elbow", "left_wrist")
+
+
+@pytest.mark.parametrize("joint", ARM)
+def test_a_joint_carries_what_hangs_on_it_and_nothing_else(dressed: CpuRenderer, joint: str) -> None:
+    below = {"left_collar": 0, "left_shoulder": 0, "left_elbow": 1, "left_wrist": 2}[joint]
+    pieces = ("sleeve_left", "forearm_left", "hand_left")
+    draw(dressed, rest_frame())
+    before = {p: centre(dressed, p) for p in (*pieces, "torso", "sleeve_right", "skin")}
+    draw(dressed, pose_frame({}, joints={joint: (0, 0, 30)}))
+    moved = {p: float(np.abs(centre(dressed, p) - at).max()) for p, at in before.items()}
+    assert all(moved[p] < 1e-3 for p in (*pieces[:below], "torso", "sleeve_right", "skin")), moved
+    assert all(moved[p] > 1.0 for p in pieces[below:]), moved
+
+
+def test_a_chain_of_joints_adds_up(dressed: CpuRenderer) -> None:
+    """A forearm turned back by as much as its shoulder turned hangs as it did, elsewhere."""
+    draw(dressed, rest_frame())
+    low, high = dressed.pack.part("forearm_left").verts
+    at_rest = dressed._vertices[low:high, :2].copy()
+    draw(dressed, pose_frame({}, joints={"left_shoulder": (0, 0, 40), "left_elbow": (0, 0, -40)}))
+    shift = dressed._vertices[low:high, :2] - at_rest
+    assert float(np.abs(shift).max()) > 5
+    assert float(shift.std(0).max()) < 0.3, "a shift, but for perspective"
+
+
+def test_raised_arm_is_drawn_last(dressed: CpuRenderer) -> None:
+    rest = draw(dressed, rest_frame())
+    raised = draw(dressed, pose_frame({}, joints={"left_shoulder": (-60, 0, 120), "left_elbow": (0, 0, 40)}))
+    assert (np.abs(rest.astype(int) - raised).max(-1) > 10).sum() > 200
+    assert dressed._over.runs, "sleeves are drawn last"
+
+
+def test_under_plates_stay_behind_the_mesh(dressed: CpuRenderer) -> None:
+    frame = rest_frame()
+    draw(dressed, frame)
+    covered = dressed._depth > raster.FAR
+    with_hair = draw(dressed, frame)
+    plates, dressed._under = dressed._under, []
+    bald = draw(dressed, frame)
+    dressed._under = plates
+    changed = (with_hair != bald).any(-1)
+    assert changed.any()
+    # Outlines mix with what lies behind them: one pixel inside is theirs.
+    inner = cv2.erode(covered.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    assert not changed[inner].any()
+
+
+def test_outlines_have_the_coverage_of_their_edge(dressed: CpuRenderer) -> None:
+    """A slanted edge of the torso, drawn in one colour over black: pixels along it take all values, not two."""
+    dark = draw(dressed, pose_frame({}, joints={"spine3": (0, 0, 5)}), (0, 0, 0))
+    low, high = dressed.pack.part("torso").verts
+    right = dressed._vertices[low:high, 0].max()
+    rows = slice(250, 330)
+    band = dark[rows, int(right) - 12 : int(right) + 3].astype(int).max(-1)
+    full = int(band.max())
+    between = ((band > 0.15 * full) & (band < 0.85 * full)).sum()
+    assert between > 25
+
+
+def test_rotation_of_no_length_and_numbers_that_are_none_turn_nothing(renderer: CpuRenderer) -> None:
+    frame = rest_frame()
+    frame.joints[JOINT_INDEX["head"]] = 0
+    frame.joints[JOINT_INDEX["neck"]] = np.nan
+    frame.joints[JOINT_INDEX["spine3"]] = np.inf
+    frame.weights[3] = np.nan
+    assert np.array_equal(draw(renderer, frame), draw(renderer, rest_frame()))
+
+
+@pytest.mark.parametrize("turn", [(15.0, 0.0, 0.0), (-15.0, 0.0, 0.0), (0.0, 8.0, 0.0), (0.0, -8.0, 0.0), (15.0, 8.0, 0.0)])
+def test_large_head_turns_leave_no_hole(pack: AvatarPack, turn: tuple[float, float, float]) -> None:
+    """Between the outermost pixels of head and hair, no row of the face shows the background."""
+    renderer = CpuRenderer(pack, 1280, 720)
+    magenta = (255, 0, 255)
+    image = draw(renderer, pose_frame({}, turn), magenta)
+    eye = slice(*pack.part("eye_l").verts)
+    top = int(renderer._vertices[eye, 1].mean()) - 60
+    bottom = int(renderer._vertices[slice(*pack.part("teeth_lower").verts), 1].mean())
+    for row in range(top, bottom, 3):
+        line = (image[row] == magenta).all(-1)
+        inside = np.nonzero(~line)[0]
+        assert not line[inside.min() : inside.max() + 1].any(), (turn, row)

@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit
 
 ROUNDS = 3
+SHAPE = 0.3
+"""Least double area of a new triangle over the square of its longest side: long slivers are slow to draw."""
 
 
 @njit(cache=True)
@@ -106,7 +108,7 @@ def _round(
                 area = np.sqrt((normal**2).sum())
                 longest = max((e**2).sum(), (f**2).sum(), ((e - f) ** 2).sum())
                 old = np.cross(place[loop[(i + m) % n]] - place[v], place[loop[(i + m + 1) % n]] - place[v])
-                if area < 0.12 * longest or (normal * old).sum() <= 0.5 * area * np.sqrt((old**2).sum()):
+                if area < SHAPE * longest or (normal * old).sum() <= 0.5 * area * np.sqrt((old**2).sum()):
                     bad = True
                     break
                 b1 = (np.cross(g, f) * normal).sum() / area**2

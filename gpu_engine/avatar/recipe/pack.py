@@ -85,20 +85,20 @@ class Cover:
         opaque = np.zeros((fr.CANVAS_H, fr.CANVAS_W), np.uint8)
         for alpha in layers:
             opaque |= (alpha > 250).astype(np.uint8)
-        self.hair = [cv2.erode(opaque, np.ones((k, k), np.uint8)).astype(bool) for k in (41, 101)]
+        self.hair = cv2.erode(opaque, np.ones((41, 41), np.uint8)).astype(bool)
         self.depth = np.full((fr.CANVAS_H, fr.CANVAS_W), -9.0, np.float32)
         corners = [piece.verts[piece.tris] for piece in pieces if piece.layer == "mesh"]
         if corners:
             tri = np.concatenate(corners)
             for t in tri[np.argsort(tri[:, :, 2].min(1))]:
                 cv2.fillConvexPoly(self.depth, np.round(project(t)).astype(np.int32), float(t[:, 2].min()))
-            self.depth = cv2.erode(self.depth, np.ones((37, 37), np.uint8))
+            self.depth = cv2.erode(self.depth, np.ones((27, 27), np.uint8))
 
     def hides(self, points: np.ndarray, eye_y: float) -> np.ndarray:
-        """bool[n] for points f64[n, 3]; hair below the mouth lags the head, so more of what it hides is kept there."""
+        """bool[n] for points f64[n, 3]; hair below the eyes lags the head, so nothing counts as hidden by it there."""
         at = np.round(project(points)).astype(int)
         x, y = np.clip(at[:, 0], 0, fr.CANVAS_W - 1), np.clip(at[:, 1], 0, fr.CANVAS_H - 1)
-        hair = np.where(points[:, 1] > eye_y - 0.4, self.hair[0][y, x], self.hair[1][y, x])
+        hair = self.hair[y, x] & (points[:, 1] > eye_y - 0.4)
         return hair | (self.depth[y, x] > points[:, 2] + 0.02)
 
 
@@ -234,21 +234,34 @@ def first(*paths: Path) -> Path | None:
     return next((p for p in paths if p.exists()), None)
 
 
-def clothes(out: Path) -> tuple[list[PieceSource], list[MaterialSource]]:
-    """The skinned garments of ``clothes.npz``; empty without it."""
+FABRICS = {
+    "main": {"roughness": 0.82, "specular": 0.25}, "under": {"roughness": 0.75, "specular": 0.3},
+    "button": {"roughness": 0.35, "specular": 0.5}, "metal": {"roughness": 0.25, "specular": 0.9},
+    "skin": {"roughness": 0.5, "specular": 0.38, "subsurface_mm": (4.2, 1.5, 0.84)},
+}  # fmt: skip
+"""How the materials of the garments answer light; others are like ``main``."""
+
+
+def clothes(out: Path) -> tuple[list[PieceSource], list[MaterialSource], np.ndarray | None]:
+    """The skinned garments of ``clothes.npz``, their materials and the joints they were skinned to; nothing without it."""
     if not (out / "clothes.npz").exists():
-        return [], []
+        return [], [], None
     data = np.load(out / "clothes.npz")
     pieces = [
         PieceSource(
-            str(p), str(data[f"{p}_layer"]), "cloth", data[f"{p}_verts"].astype(float), data[f"{p}_tris"].astype(int),
-            data[f"{p}_uv"], data[f"{p}_joints"], data[f"{p}_weights"],
+            str(p), str(data[f"{p}_layer"]), f"cloth.{data[f'{p}_material']}" if f"{p}_material" in data else "cloth.main",
+            data[f"{p}_verts"].astype(float), data[f"{p}_tris"].astype(int), data[f"{p}_uv"], data[f"{p}_joints"],
+            data[f"{p}_weights"],
         )
         for p in data["parts"]
     ]  # fmt: skip
     albedo = out / "cloth_albedo.png"
-    bare = jpeg(albedo, ALBEDO_QUALITY, ALBEDO_SIDE) if albedo.exists() else None
-    return pieces, [MaterialSource("cloth", jpeg(out / "cloth_lit.png", 90), bare, roughness=0.82, specular=0.25)]
+    lit, bare = jpeg(out / "cloth_lit.png", 90), jpeg(albedo, ALBEDO_QUALITY, ALBEDO_SIDE) if albedo.exists() else None
+    materials = [
+        MaterialSource(name, lit, bare, **FABRICS.get(name.removeprefix("cloth."), FABRICS["main"]))  # type: ignore[arg-type]
+        for name in sorted({p.material for p in pieces})
+    ]
+    return pieces, materials, data["joints_dm"].astype(float) if "joints_dm" in data else None
 
 
 def assemble(data: Path, out: Path, name: str) -> PackSource:
@@ -256,11 +269,8 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
     who = presenters.presenter(name)
     mesh, units = source.presenter(data, name)
     eye_y = float(mesh.joint("l-eye")[1])
-    garments, materials = clothes(out)
-    settled, _ = source.presenter(data, name)
-    if garments:
-        rig.relax(settled)
-    rest = rig.skeleton(settled)
+    garments, fabrics, rest = clothes(out)
+    rest = rig.skeleton(mesh) if rest is None else rest
     rest[JOINT_NUMBER["head"]] -= [0, SKULL_PIVOT, 0]
     hair = {n: load_plate(out / f"{n}.png") for n in ("hair_back", "hair_front")}
     cloth = {} if garments else {n: load_plate(out / f"{n}.png") for n in ("cloth_back", "cloth_front")}
@@ -291,7 +301,7 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
         ),
         MaterialSource("features", painted, painted, two_sided=True, roughness=0.15),
         MaterialSource("features.blend", painted, painted, blend=True, two_sided=True, roughness=0.6),
-        *materials,
+        *fabrics,
     ]  # fmt: skip
     strands = np.load(out / "groom.npz")["points"].astype(np.float32)
     plates = [plate("hair_back", "under", hair["hair_back"], hair_grid(strands, False, eye_y))]
