@@ -13,198 +13,16 @@ from pathlib import Path
 
 import bpy
 import cv2
-import mathutils
 import numpy as np
+from set_pieces import WALL, area, ball, box, lathe, leaves, link, material, room, shelf_things, vase, wood, world
 
 EYE = 1.45
-WALL = 5.6
 HOST_X = -0.55
 """World x behind the host; the wide camera shows it at 37 % of the width, the tall one in the middle."""
 WIDE_M, TALL_M = 2.38, 4.0
 """Height of the picture at the back wall in metres."""
 EYE_LINE = 0.35
 MAX_BYTES = 250_000
-
-Rgb = tuple[float, float, float]
-
-
-def material(name: str, colour: Rgb, roughness: float = 0.6, metal: float = 0.0, glow: float = 0.0) -> bpy.types.Material:
-    """Plain principled surface; ``glow`` is emission strength."""
-    mat = bpy.data.materials.new(name)
-    mat.use_nodes = True
-    node = mat.node_tree.nodes["Principled BSDF"]
-    node.inputs["Base Color"].default_value = (*colour, 1)
-    node.inputs["Roughness"].default_value = roughness
-    node.inputs["Metallic"].default_value = metal
-    if glow:
-        node.inputs["Emission Color"].default_value = (*colour, 1)
-        node.inputs["Emission Strength"].default_value = glow
-    return mat
-
-
-def wood(name: str, light: Rgb, dark: Rgb, roughness: float = 0.45, vertical: bool = True) -> bpy.types.Material:
-    """Grain from stretched noise."""
-    mat = material(name, light, roughness)
-    tree = mat.node_tree
-    coords, mapping = tree.nodes.new("ShaderNodeTexCoord"), tree.nodes.new("ShaderNodeMapping")
-    noise, ramp = tree.nodes.new("ShaderNodeTexNoise"), tree.nodes.new("ShaderNodeValToRGB")
-    mapping.inputs["Scale"].default_value = (14, 14, 0.9) if vertical else (0.9, 14, 14)
-    noise.inputs["Scale"].default_value, noise.inputs["Detail"].default_value = 3.0, 4.0
-    ramp.color_ramp.elements[0].color, ramp.color_ramp.elements[1].color = (*dark, 1), (*light, 1)
-    ramp.color_ramp.elements[0].position, ramp.color_ramp.elements[1].position = 0.3, 0.7
-    tree.links.new(coords.outputs["Object"], mapping.inputs["Vector"])
-    tree.links.new(mapping.outputs["Vector"], noise.inputs["Vector"])
-    tree.links.new(noise.outputs[0], ramp.inputs["Fac"])
-    tree.links.new(ramp.outputs["Color"], tree.nodes["Principled BSDF"].inputs["Base Color"])
-    return mat
-
-
-def link(mesh: bpy.types.Mesh, mat: bpy.types.Material, smooth: bool = False) -> bpy.types.Object:
-    """Object from ``mesh`` in the scene."""
-    mesh.materials.append(mat)
-    if smooth:
-        mesh.polygons.foreach_set("use_smooth", np.ones(len(mesh.polygons), bool))
-    obj = bpy.data.objects.new(mesh.name, mesh)
-    bpy.context.scene.collection.objects.link(obj)
-    return obj
-
-
-def box(x0: float, x1: float, y0: float, y1: float, z0: float, z1: float, mat: bpy.types.Material, soft: float = 0.006) -> bpy.types.Object:
-    """Axis-aligned block with rounded edges."""
-    v = [(x, y, z) for z in (z0, z1) for y in (y0, y1) for x in (x0, x1)]
-    f = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
-    mesh = bpy.data.meshes.new("box")
-    mesh.from_pydata(v, [], f)
-    obj = link(mesh, mat)
-    if soft:
-        bevel = obj.modifiers.new("bevel", "BEVEL")
-        bevel.width, bevel.segments = soft, 2
-    return obj
-
-
-def lathe(profile: list[tuple[float, float]], x: float, y: float, z: float, mat: bpy.types.Material, sides: int = 36) -> bpy.types.Object:
-    """Turned body from (radius, height) pairs."""
-    angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
-    verts = [(x + r * np.cos(a), y + r * np.sin(a), z + h) for r, h in profile for a in angle]
-    faces = [
-        (i * sides + k, i * sides + (k + 1) % sides, (i + 1) * sides + (k + 1) % sides, (i + 1) * sides + k)
-        for i in range(len(profile) - 1)
-        for k in range(sides)
-    ]
-    mesh = bpy.data.meshes.new("lathe")
-    mesh.from_pydata(verts, [], faces)
-    return link(mesh, mat, smooth=True)
-
-
-def ball(x: float, y: float, z: float, r: float, mat: bpy.types.Material) -> bpy.types.Object:
-    """Sphere."""
-    a = np.linspace(-np.pi / 2, np.pi / 2, 20)
-    return lathe([(max(r * np.cos(t), 1e-4), r * np.sin(t)) for t in a], x, y, z, mat)
-
-
-def vase(x: float, y: float, z: float, h: float, w: float, mat: bpy.types.Material) -> None:
-    """Bellied vase with a neck."""
-    shape = [(0.55, 0.0), (0.8, 0.12), (1.0, 0.36), (0.9, 0.58), (0.45, 0.80), (0.36, 0.92), (0.44, 1.0)]
-    lathe([(r * w, t * h) for r, t in shape], x, y, z, mat)
-
-
-def bottle(x: float, y: float, z: float, h: float, w: float, mat: bpy.types.Material, cap: bpy.types.Material) -> None:
-    """Cosmetics bottle with a cap."""
-    lathe([(0.001, 0), (w, 0.0), (w, 0.66 * h), (0.9 * w, 0.70 * h), (0.4 * w, 0.74 * h), (0.4 * w, 0.78 * h)], x, y, z, mat)
-    lathe([(0.46 * w, 0.76 * h), (0.46 * w, h), (0.001, h)], x, y, z, cap)
-
-
-def leaves(centre: tuple[float, float, float], spread: tuple[float, float, float], count: int, size: float, seed: int) -> None:
-    """A plant's crown: bent leaves round ``centre`` on stems that rise from one foot."""
-    rng = np.random.default_rng(seed)
-    greens = [material("leaf", c, 0.38) for c in ((0.055, 0.16, 0.05), (0.035, 0.11, 0.045), (0.10, 0.21, 0.07))]
-    verts, faces, which = [], [], []
-    u = np.linspace(0, 1, 7)
-    width = np.sin(np.pi * np.clip(u, 0.02, 0.98)) ** 0.75 * (1 - 0.25 * u)
-    for _ in range(count):
-        at = np.array(centre) + rng.normal(0, 1, 3) * np.array(spread) * 0.5
-        out = at - np.array(centre) + rng.normal(0, 0.06, 3) + np.array([0, 0, 0.06])
-        d = out / np.linalg.norm(out)
-        foot, lean = np.array(centre) - [0, 0, spread[2] * 0.55], 0.0015 + 0.008 * size
-        stem = np.linspace(0, 1, 6)[:, None]
-        bow = foot + (at - foot) * stem + np.array([0, 0, 0.10 * spread[2]]) * np.sin(np.pi * stem)
-        start = len(verts)
-        verts += [tuple(q + np.array([s * lean, 0, 0])) for q in bow for s in (-1, 1)]
-        faces += [(start + 2 * k, start + 2 * k + 1, start + 2 * k + 3, start + 2 * k + 2) for k in range(5)]
-        which += [1] * 5
-        side = np.cross(d, [0, 0, 1.0]) + rng.normal(0, 0.25, 3)
-        side /= np.linalg.norm(side)
-        length = size * rng.uniform(0.7, 1.25)
-        droop = -0.55 * length * u**2
-        first = len(verts)
-        for k in range(7):
-            mid = at + d * length * u[k] + np.array([0, 0, droop[k]])
-            for s in (-1, 1):
-                verts.append(tuple(mid + side * s * width[k] * length * 0.26))
-        faces += [(first + 2 * k, first + 2 * k + 1, first + 2 * k + 3, first + 2 * k + 2) for k in range(6)]
-        which += [int(rng.integers(3))] * 6
-    mesh = bpy.data.meshes.new("leaves")
-    mesh.from_pydata(verts, [], faces)
-    for mat in greens:
-        mesh.materials.append(mat)
-    mesh.polygons.foreach_set("material_index", np.array(which, np.int32))
-    mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
-    bpy.context.scene.collection.objects.link(bpy.data.objects.new("leaves", mesh))
-
-
-def area(where: tuple[float, float, float], aim: tuple[float, float, float], watts: float, size: tuple[float, float], colour: Rgb) -> None:
-    """Rectangular light, not seen by the camera."""
-    light = bpy.data.lights.new("area", "AREA")
-    light.shape, light.size, light.size_y, light.energy, light.color = "RECTANGLE", *size, watts, colour
-    obj = bpy.data.objects.new("area", light)
-    bpy.context.scene.collection.objects.link(obj)
-    obj.location = where
-    obj.rotation_euler = (mathutils.Vector(aim) - mathutils.Vector(where)).to_track_quat("-Z", "Y").to_euler()
-    obj.visible_camera = False
-
-
-def room(wall: bpy.types.Material, floor: bpy.types.Material, ceiling: bpy.types.Material, height: float = 3.4) -> None:
-    """Floor, back wall, side walls and ceiling; open toward the camera."""
-    box(-3.4, 3.4, WALL, WALL + 0.1, -0.2, height, wall, 0)
-    box(-3.5, -3.4, 0.5, WALL, -0.2, height, wall, 0)
-    box(3.4, 3.5, 0.5, WALL, -0.2, height, wall, 0)
-    box(-3.4, 3.4, 0.2, WALL, -0.12, -0.02, floor, 0)
-    box(-3.4, 3.4, 0.5, WALL, height, height + 0.1, ceiling, 0)
-
-
-def shelf_things(x0: float, x1: float, y: float, z: float, room_m: float, palette: list[bpy.types.Material], seed: int) -> None:
-    """Boxes, bottles, vases, books and bowls along a board, grouped, with air between the groups."""
-    rng = np.random.default_rng(seed)
-    x = x0 + 0.06
-    while x < x1 - 0.12:
-        kind, pick = rng.integers(6), lambda: palette[int(rng.integers(len(palette)))]
-        h = room_m * rng.uniform(0.45, 0.82)
-        if kind == 0:
-            w = rng.uniform(0.12, 0.20)
-            box(x, x + w, y - 0.11, y + 0.05, z, z + h * 0.75, pick())
-            box(x + 0.01, x + w - 0.02, y - 0.10, y + 0.04, z + h * 0.75, z + h * 0.98, pick())
-        elif kind == 1:
-            w = 0.16
-            for i in range(3):
-                bottle(x + 0.03 + i * 0.062, y - 0.05 - 0.03 * (i % 2), z, h * (0.95 - 0.2 * (i % 2)), 0.026, pick(), palette[0])
-        elif kind == 2:
-            w = rng.uniform(0.13, 0.19)
-            vase(x + w / 2, y - 0.04, z, h, w / 2, pick())
-        elif kind == 3:
-            w = 0.0
-            for _ in range(int(rng.integers(4, 7))):
-                t = rng.uniform(0.02, 0.036)
-                box(x + w, x + w + t, y - 0.10, y + 0.05, z, z + h * rng.uniform(0.8, 1.0), pick(), 0.002)
-                w += t + 0.002
-        elif kind == 4:
-            w = 0.20
-            for i in range(3):
-                box(x + 0.01 * i, x + w - 0.012 * i, y - 0.11, y + 0.04, z + 0.052 * i, z + 0.05 + 0.052 * i, pick(), 0.004)
-            ball(x + w / 2, y - 0.03, z + 0.156 + 0.045, 0.045, pick())
-        else:
-            w = 0.17
-            lathe([(0.03, 0), (0.05, 0.01), (0.075, 0.05), (0.082, 0.085)], x + w / 2, y - 0.04, z, pick())
-        x += w + rng.uniform(0.05, 0.13)
 
 
 def daylight(tall: bool) -> None:
@@ -259,7 +77,13 @@ def daylight(tall: bool) -> None:
     leaves((-1.18 + 0.5 * left_in, WALL - 0.22, 1.10), (0.24, 0.16, 0.26), 34, 0.17, 7)
     vase(-0.02 - right_in, WALL - 0.22, 0.66, 0.20, 0.07, palette[3])
     # Big plant before the window.
-    lathe([(0.15, 0), (0.19, 0.02), (0.22, 0.40), (0.20, 0.42)], -1.98 + left_in, WALL - 0.75, 0.0, material("pot", (0.72, 0.68, 0.62), 0.8))
+    lathe(
+        [(0.15, 0), (0.19, 0.02), (0.22, 0.40), (0.20, 0.42)],
+        -1.98 + left_in,
+        WALL - 0.75,
+        0.0,
+        material("pot", (0.72, 0.68, 0.62), 0.8),
+    )
     leaves((-1.98 + left_in, WALL - 0.75, 1.05), (0.50, 0.36, 0.80), 110, 0.24, 8)
     # Round paper lamp.
     ball(0.03 - right_in, WALL - 0.55, 2.33, 0.17, material("paper", (1.0, 0.95, 0.88), 1, glow=0.75))
@@ -274,7 +98,11 @@ def boutique(tall: bool) -> None:
     pull = 0.30 if tall else 0.0
     panel = wood("walnut", (0.135, 0.070, 0.038), (0.070, 0.034, 0.019), 0.42)
     plaster = material("warm", (0.34, 0.225, 0.15), 0.85)
-    room(plaster, wood("floor", (0.12, 0.065, 0.036), (0.06, 0.032, 0.018), 0.3, vertical=False), material("ceil", (0.10, 0.07, 0.05), 0.9))
+    room(
+        plaster,
+        wood("floor", (0.12, 0.065, 0.036), (0.06, 0.032, 0.018), 0.3, vertical=False),
+        material("ceil", (0.10, 0.07, 0.05), 0.9),
+    )
     brass = material("brass", (0.78, 0.52, 0.22), 0.28, metal=1.0)
     # Wainscot and pilasters.
     x = -3.0
@@ -295,7 +123,14 @@ def boutique(tall: bool) -> None:
     # Display bay at the right with glowing boards.
     left, right = 0.50, 2.14
     box(left, right, WALL - 0.02, WALL - 0.005, 0.91, 2.62, wood("bay", (0.20, 0.115, 0.065), (0.13, 0.07, 0.04)), 0)
-    muted = [(0.30, 0.10, 0.07), (0.42, 0.30, 0.19), (0.07, 0.085, 0.10), (0.48, 0.42, 0.34), (0.16, 0.18, 0.12), (0.26, 0.15, 0.09)]
+    muted = [
+        (0.30, 0.10, 0.07),
+        (0.42, 0.30, 0.19),
+        (0.07, 0.085, 0.10),
+        (0.48, 0.42, 0.34),
+        (0.16, 0.18, 0.12),
+        (0.26, 0.15, 0.09),
+    ]
     palette = [material("thing", c, 0.42) for c in muted]
     strip = material("strip", (1.0, 0.70, 0.40), 1, glow=7.0)
     boards = (0.91, 1.40, 1.84, 2.26)
@@ -316,9 +151,15 @@ def boutique(tall: bool) -> None:
         n, z0 = 40, 1.70 - rng.uniform(0.75, 1.0)
         t = np.linspace(0, 1, n)
         fold = 0.012 * np.sin(t * 22 + rng.uniform(0, 6))
-        verts = [(x + fold[k] + (0.01 if z < 1.6 else 0), WALL - 0.70 + 0.42 * t[k], z) for z in (z0, 1.56, 1.70) for k in range(n)]
+        verts = [
+            (x + fold[k] + (0.01 if z < 1.6 else 0), WALL - 0.70 + 0.42 * t[k], z) for z in (z0, 1.56, 1.70) for k in range(n)
+        ]
         mesh = bpy.data.meshes.new("garment")
-        mesh.from_pydata(verts, [], [(r * n + k, r * n + k + 1, (r + 1) * n + k + 1, (r + 1) * n + k) for r in range(2) for k in range(n - 1)])
+        mesh.from_pydata(
+            verts,
+            [],
+            [(r * n + k, r * n + k + 1, (r + 1) * n + k + 1, (r + 1) * n + k) for r in range(2) for k in range(n - 1)],
+        )
         obj = link(mesh, palette[int(rng.integers(len(palette)))], smooth=True)
         solid = obj.modifiers.new("solid", "SOLIDIFY")
         solid.thickness = 0.025
@@ -381,15 +222,6 @@ def studio(tall: bool) -> None:
 
 SETS = {"daylight": (daylight, 0.5, 1.0), "boutique": (boutique, 1.1, 0.9), "studio": (studio, 0.5, 1.1)}
 """Set, exposure in stops, aperture (f-number)."""
-
-
-def world(strength: float, colour: Rgb) -> None:
-    """Even light from everywhere."""
-    one = bpy.data.worlds.new("world")
-    bpy.context.scene.world = one
-    one.use_nodes = True
-    one.node_tree.nodes["Background"].inputs[0].default_value = (*colour, 1)
-    one.node_tree.nodes["Background"].inputs[1].default_value = strength
 
 
 def stage(name: str, tall: bool, scale: float, spp: int) -> bpy.types.Scene:

@@ -1,8 +1,8 @@
 """Front and back hair plates and the grids that bend them: ``python hair_plates.py DATA OUT --who NAME [--scale --spp]``.
 
 Writes into ``OUT/NAME/``: ``hair_front.png`` and ``hair_back.png`` (straight alpha at canvas size, colour bled outward) and
-``groom.npz``: ``points`` f16[n, k, 3] dm, ``back`` bool[n], ``cell`` px, and for p in (front, back) ``p_depth`` f32[rows, cols] dm
-and ``p_weights`` f32[rows, cols, 2] (head, neck; what is left to one is the upper spine's) at the grid's nodes over the canvas.
+``groom.npz``: ``points`` f16[n, k, 3] dm, ``back`` bool[n], ``cell`` px, and for p in (front, back) ``p_depth`` f32[rows, cols]
+dm and ``p_weights`` f32[rows, cols, 2] (head, neck; what is left to one is the upper spine's) at the canvas grid's nodes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import framing as fr
 import numpy as np
+from hair.scalp import Head
 from scipy.ndimage import distance_transform_edt, gaussian_filter, grey_closing, maximum_filter
+
+if TYPE_CHECKING:
+    import bpy
 
 CELL = 16
 """Grid pitch in canvas pixels (0.76 mm of hair moves with each node of a 210 px/dm canvas)."""
@@ -27,9 +32,12 @@ def project(p: np.ndarray) -> np.ndarray:
     return np.stack([fr.PRINCIPAL[0] + p[:, 0] * k, fr.PRINCIPAL[1] - (p[:, 1] - fr.CAMERA_Y) * k], 1)
 
 
-def bleed(image: np.ndarray) -> np.ndarray:
-    """Straight BGRA u8 whose transparent pixels carry the colour of the nearest hair, so no filter can draw a halo."""
-    colour, alpha = image[..., :3].astype(np.float32), image[..., 3].astype(np.float32) / 255
+def bleed(image: np.ndarray, sampled: np.ndarray) -> np.ndarray:
+    """Straight BGRA u8 whose transparent pixels carry the colour of the nearest hair, so no filter can draw a halo.
+
+    ``sampled`` u8[h, w] is the opacity with which the colour was rendered: where it was thin, colour comes from around.
+    """
+    colour, alpha = image[..., :3].astype(np.float32), sampled.astype(np.float32) / 255
     # Thin edges are dithered by the sampler; their colour is taken from the hair around them.
     near = cv2.GaussianBlur(alpha, (0, 0), 2.0)
     around = cv2.GaussianBlur(colour * alpha[..., None], (0, 0), 2.0) / np.maximum(near, 1e-4)[..., None]
@@ -91,12 +99,22 @@ def _seen(points: np.ndarray, skin: np.ndarray, shape: tuple[int, int]) -> np.nd
     return points[points[:, 2] > face[r, c] - 0.22]
 
 
-def grids(points: np.ndarray, back: np.ndarray, skin: np.ndarray, eye_y: float, style: str) -> dict[str, np.ndarray]:
+def under(points: np.ndarray, style: str, skin: np.ndarray, eye_y: float) -> np.ndarray:
+    """Strands f32[n, k, 3] of the back plate, bool[n]: all but those that start or hang before the face.
+
+    The sides belong to both plates: where a turning face uncovers what it hid, there is hair and never the wall.
+    """
+    head = Head.of(skin, eye_y)
+    where = points[:, points.shape[1] // 2 :].mean(1) if style == "lin" else points[:, 0]
+    return np.abs(head.azimuth(where)) > (64 if style == "lin" else 44)
+
+
+def grids(points: np.ndarray, behind: np.ndarray, skin: np.ndarray, eye_y: float, style: str) -> dict[str, np.ndarray]:
     """Depth and joint weights of both plates on the canvas grid.
 
-    ``points`` f32[n, k, 3] dm, ``back`` bool[n], ``skin`` f64[m, 3] vertices of the head. Inside, the front plate lies on its
-    nearest hair and the back plate on the far hair's middle. Along the outline both take one depth, the outline's own:
-    plates that part there show a second outline when the head turns.
+    ``points`` f32[n, k, 3] dm, ``behind`` bool[n] strands of the back plate, ``skin`` f64[m, 3] vertices of the head. Inside,
+    each plate lies on its own nearest hair, which is what it shows. Along the outline both take one depth, the outline's
+    own: plates that part there show a second outline when the head turns.
     """
     shape = (fr.CANVAS_H // CELL + 1, fr.CANVAS_W // CELL + 1)
     flat = points.reshape(-1, 3).astype(float)
@@ -107,7 +125,7 @@ def grids(points: np.ndarray, back: np.ndarray, skin: np.ndarray, eye_y: float, 
     inside = inside * inside * (3 - 2 * inside)
     edge = _spread(np.where(inside < 0.6, outline, np.nan))
     near = _spread(_quantile(*_cells(_seen(flat, skin, shape), shape), shape, 0.85))
-    deep = _spread(_quantile(*_cells(points[back].reshape(-1, 3).astype(float), shape), shape, 0.60))
+    deep = _spread(_quantile(*_cells(points[behind].reshape(-1, 3).astype(float), shape), shape, 0.80))
     y = fr.CAMERA_Y - (np.arange(shape[0]) * CELL - fr.PRINCIPAL[1]) / (fr.FOCAL_PX / fr.CAMERA_Z)
     if style == "lin":
         # Long hair leaves the head at the jaw; its ends lie on the shoulders.
@@ -124,11 +142,29 @@ def grids(points: np.ndarray, back: np.ndarray, skin: np.ndarray, eye_y: float, 
     }
 
 
-PLATES = {
-    "hair_front": ({"hair_front", "hair_top"}, {"skin", "cloth"}, {"hair_back"}),
-    "hair_back": ({"hair_back"}, set(), {"hair_top"}),
-}
-"""Plate → roles drawn, cut out, and taken away; the rest still casts shadows."""
+PLATES = ("hair_front", "hair_back")
+COVERAGE_SPP = 40
+BACK_SCALE, BACK_SPP = 0.6, 0.8
+"""The back plate is dark, mostly hidden and never near the eye: fewer pixels and samples."""
+
+
+def coverage(scene: bpy.types.Scene) -> None:
+    """Render opacity alone into the scene's file: the denoiser leaves alpha grainy, and unlit samples cost little."""
+    import bpy
+
+    plain = bpy.data.materials.get("coverage") or bpy.data.materials.new("coverage")
+    plain.use_nodes = True
+    tree = plain.node_tree
+    tree.nodes.clear()
+    glow, end = tree.nodes.new("ShaderNodeEmission"), tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(glow.outputs[0], end.inputs[0])
+    layer, cycles = bpy.context.view_layer, scene.cycles
+    kept = cycles.samples, cycles.max_bounces, cycles.use_denoising, cycles.use_adaptive_sampling
+    layer.material_override = plain
+    cycles.samples, cycles.max_bounces, cycles.use_denoising, cycles.use_adaptive_sampling = COVERAGE_SPP, 0, False, False
+    bpy.ops.render.render(write_still=True)
+    layer.material_override = None
+    cycles.samples, cycles.max_bounces, cycles.use_denoising, cycles.use_adaptive_sampling = kept
 
 
 def main() -> None:
@@ -137,13 +173,14 @@ def main() -> None:
     import paint
     import presenters
     import scene as sets
+    from hair import material as fibre
 
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--who", choices=presenters.PRESENTERS, required=True)
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--spp", type=int, default=20)
+    parser.add_argument("--spp", type=int, default=12)
     parser.add_argument("--strands", type=int, default=0)
     parser.add_argument("--only", choices=PLATES)
     args = parser.parse_args()
@@ -154,11 +191,14 @@ def main() -> None:
     scene = sets.setup(args.scale, args.spp, host.eye, who.light)
     scene.cycles.max_bounces = 6
     host.build({}, args.strands, painted=False)
-    groom = host.groom
+    groom, skin, eye_y = host.groom, paint.skin_patch(host.mesh).verts, float(host.eye[1])
+    behind = under(groom.points, who.hair, skin, eye_y)
     np.savez_compressed(
         out / "groom.npz", points=groom.points.astype(np.float16), back=groom.back, cell=CELL,
-        **grids(groom.points, groom.back, paint.skin_patch(host.mesh).verts, float(host.eye[1]), who.hair),
+        **grids(groom.points, behind, skin, eye_y, who.hair),
     )  # fmt: skip
+    material = host.hair_front.data.materials[0]
+    deep = fibre.add_hair("hair_under", groom.points[behind], groom.radius[behind], groom.melanin[behind], material)
     px = project(groom.points.reshape(-1, 3).astype(float))
     left, top = np.maximum(px.min(0) - MARGIN, 0)
     right, bottom = np.minimum(px.max(0) + MARGIN, [fr.CANVAS_W, fr.CANVAS_H])
@@ -166,15 +206,25 @@ def main() -> None:
     r.use_border, r.use_crop_to_border = True, False
     r.border_min_x, r.border_max_x = left / fr.CANVAS_W, right / fr.CANVAS_W
     r.border_min_y, r.border_max_y = 1 - bottom / fr.CANVAS_H, 1 - top / fr.CANVAS_H
-    for name, roles in PLATES.items():
+    for name in PLATES:
         if args.only not in (None, name):
             continue
         started = time.time()
-        host.show(*roles)
+        front = name == "hair_front"
+        # Each strand is there once: two in one place would shade each other black.
+        if front:
+            host.show({"hair_front", "hair_top"}, {"skin", "cloth"}, {"hair_back"})
+        else:
+            host.show(set(), set(), {"hair_front", "hair_top", "hair_back"})
+        deep.hide_render = front
+        r.resolution_percentage = round(100 * args.scale * (1 if front else BACK_SCALE))
+        scene.cycles.samples = max(4, round(args.spp * (1 if front else BACK_SPP)))
         path = out / f"{name}.png"
         r.filepath = str(path.resolve())
         bpy.ops.render.render(write_still=True)
-        image = bleed(cv2.imread(str(path), cv2.IMREAD_UNCHANGED))
+        image = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+        coverage(scene)
+        image = bleed(np.dstack([image[..., :3], cv2.imread(str(path), cv2.IMREAD_UNCHANGED)[..., 3]]), image[..., 3])
         if image.shape[:2] != (fr.CANVAS_H, fr.CANVAS_W):
             image = cv2.resize(image, (fr.CANVAS_W, fr.CANVAS_H), interpolation=cv2.INTER_CUBIC)
         cv2.imwrite(str(path), image, [cv2.IMWRITE_PNG_COMPRESSION, 9])

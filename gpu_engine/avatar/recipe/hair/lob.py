@@ -30,7 +30,7 @@ def _fall(
     side = np.where(start[:, 0] > part_x(start[:, 2], head), 1.0, -1.0)
     h0 = head.height(start)
     rank = np.clip(h0 / 1.0, 0, 1)
-    layer = u * (0.020 + 0.070 * rank**1.2 + 0.040 * rng.random(n))
+    layer = u * (0.020 + 0.070 * rank**1.2 + 0.028 * rng.random(n))
     front = np.clip((start[:, 2] - head.centre[2]) / (0.55 * u), 0, 1)
     sweep = 0.30 + 0.25 * (1 - front) + rng.normal(0, 0.06, n)
     tight = rng.normal(0, 1.6, n) - 2.5 * (side < 0) + 9.0 * rng.random(n) ** 2
@@ -39,8 +39,10 @@ def _fall(
         rel = p - head.centre
         out = unit_vectors(rel)
         away = np.zeros_like(p)
-        away[:, 0] = side * np.maximum(np.abs(p[:, 0] - part_x(p[:, 2], head)), 0.10)
         end = head.centre[2] - 0.35 * u
+        # Behind the crown nothing parts: the back falls straight and closes over the nape.
+        parted = np.interp(p[:, 2] - end, [-0.25 * u, 0.55 * u], [0.10, 1.0])
+        away[:, 0] = side * np.maximum(np.abs(p[:, 0] - part_x(p[:, 2], head)), 0.10) * parted
         away[:, 2] = np.minimum(p[:, 2] - end, 0.0)
         away = unit_vectors(away)
         # Hair of the forehead rises and runs back before it turns to the side: a curtain that starts at the roots is a wig's.
@@ -121,7 +123,7 @@ def _wave(path: np.ndarray, head: Head, phase: np.ndarray, size: np.ndarray) -> 
     along = np.stack([out[..., 2], np.zeros((n, k)), -out[..., 0]], -1)
     s = np.linspace(0, 1, k)[None]
     curl = head.unit * 0.13 * np.clip((s - 0.80) / 0.20, 0, 1) ** 2
-    return path + (wave * np.sin(angle))[..., None] * along + ((0.6 * wave * np.cos(angle)) - curl)[..., None] * out
+    return path + (wave * np.sin(angle))[..., None] * along + ((0.4 * wave * np.cos(angle)) - curl)[..., None] * out
 
 
 def _baby(
@@ -165,7 +167,7 @@ def grow(
     gpath = clump(gpath, gpath[lock], 0.55 * np.clip((s - 0.25) / 0.6, 0, 1) * np.ones((len(guide), 1)),
                   rng.normal(0, 0.05, (len(guide), 1, 3)))  # fmt: skip
     fall = np.radians(head.azimuth(gpath[:, middle]))
-    phase = 2.2 * fall + rng.normal(0, 0.55, len(guide))[lock] + rng.normal(0, 0.12, len(guide))
+    phase = 2.2 * fall + rng.normal(0, 1.1, len(guide))[lock] + rng.normal(0, 0.12, len(guide))
     size = rng.uniform(0.055, 0.10, len(guide))[lock]
     key, guide_key = np.concatenate([start, path[:, middle]], 1), np.concatenate([guide, gpath[:, middle]], 1)
     near = nearest_guides(key, guide_key, side, gside)
@@ -185,7 +187,7 @@ def grow(
     back = (np.abs(head.azimuth(low.mean(1))) > 96) | (low[..., 2].mean(1) < head.centre[2] - 0.18 * head.unit)
     radius = taper(len(path), POINTS, 0.00082, 0.22)
     baby, baby_radius = _baby(mesh, head, skull, rng)
-    melanin = np.clip(rng.normal(0.88, 0.03, len(path) + len(baby)), 0.78, 0.97)
+    melanin = np.clip(rng.normal(0.80, 0.05, len(path) + len(baby)), 0.66, 0.93)
     return (
         np.concatenate([path, baby]),
         np.concatenate([radius, baby_radius]),

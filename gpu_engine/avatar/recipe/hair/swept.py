@@ -38,6 +38,8 @@ def _comb(
     side_length = 0.055 + 0.20 * low**1.4
     length = u * (side_length * (1 - top) + (0.50 + 0.14 * np.clip(forward, 0, 1)) * top) * rng.uniform(0.82, 1.12, n)
     rise = u * (0.012 + 0.040 * low + top * (0.060 + 0.16 * np.clip(forward, 0, 1) ** 1.5)) * rng.uniform(0.35, 1.0, n)
+    # The top rises gently out of the parting: no step shows when the head turns.
+    rise *= 0.35 + 0.65 * np.where(top > 0.3, _step(start[:, 0] / u, PART_X, PART_X + 0.32), 1.0)
     away = np.stack([0.62 + 0.2 * (start[:, 0] / u), np.full(n, 0.0), np.full(n, -0.80)], -1)
     down = np.stack([np.zeros(n), np.full(n, -0.85), np.full(n, -0.62)], -1)
     # Before the ears hair grows down, behind them back and down, at the nape straight down.
@@ -95,5 +97,5 @@ def grow(
     path, top = path[keep], top[keep]
     back = (path.mean(1)[:, 2] < head.centre[2] - 0.25 * head.unit) & (top < 0.5)
     radius = taper(len(path), POINTS, 0.00078, 0.3, 2.0)
-    melanin = np.clip(rng.normal(0.84, 0.03, len(path)), 0.74, 0.93)
+    melanin = np.clip(rng.normal(0.81, 0.04, len(path)), 0.68, 0.92)
     return path, radius, back, melanin
