@@ -170,7 +170,7 @@ def build(
         if key.startswith("eye_"):
             side = key[-1]
             verts, uv = _eyeball(template, fit, looks[side], piece, side, atlas.shape[1], atlas.shape[0], share_x)
-            shade = (0.25 + 0.75 * shade / shade.max()).astype(np.float32)
+            shade = (0.5 + 0.5 * shade / shade.max()).astype(np.float32)
         elif key in MOUTH_PIECES:
             shade = shade * np.float32(tone)
         head.append(

@@ -21,6 +21,8 @@ REACH = 124.0
 IRIS_LIMITS = (0.38, 0.58)
 """Iris radius over eyeball radius; a real one has 0.49."""
 GAZE_LIMIT_DEG = 14.0
+LID_DARK, LID_REACH_DM = 0.46, 0.085
+"""The lid's shadow as renderers draw it: its darkest factor and how far down it reaches."""
 MODEL_SHARE = 0.6
 """Largest share of the template's drawn iris: the rest stays the photograph's own softness."""
 
@@ -118,6 +120,14 @@ _R, _BIN = _radial(_DX, _DY)
 _INSIDE = _R < 0.97
 
 
+def _unshaded(colour: F32, opening: NDArray[np.bool_], radius: float) -> F32:
+    """Colours as they are before the upper lid's shadow, which the renderers put on again (``CpuRenderer._set_shade``)."""
+    lid = np.where(opening, _DY, -np.inf).max(0)
+    lid[~np.isfinite(lid)] = 1.0
+    shade = LID_DARK + (1 - LID_DARK) * np.clip((lid[None, :] - _DY) * radius / LID_REACH_DM, 0, 1)
+    return np.asarray(np.minimum(colour / np.maximum(shade, 0.62)[..., None], 255), np.float32)
+
+
 def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sample:
     iris = face.irises[1 if side == "l" else 0]
     outline = face.points[list(EYE_LEFT if side == "l" else EYE_RIGHT), :2]
@@ -139,15 +149,15 @@ def _sample(fit: Fit, image: NDArray[np.uint8], face: Face, side: str) -> _Sampl
     zoom = 8.0
     local = (outline - outline.mean(0)) * zoom
     half = int(np.abs(local).max()) + 8
-    mask = polygon((2 * half, 2 * half), local + half)
+    opening = polygon((2 * half, 2 * half), local + half)
     rim = max(1, int(0.10 * float(np.linalg.norm(outline[3] - outline[13])) * zoom))
-    mask = np.asarray(cv2.erode(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * rim + 1, 2 * rim + 1))), np.uint8)
-    shown = cv2.remap(
-        mask,
-        ((spot_x - outline[:, 0].mean()) * zoom + half).astype(np.float32),
-        ((spot_y - outline[:, 1].mean()) * zoom + half).astype(np.float32),
-        cv2.INTER_LINEAR,
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * rim + 1, 2 * rim + 1))
+    mask_x = ((spot_x - outline[:, 0].mean()) * zoom + half).astype(np.float32)
+    mask_y = ((spot_y - outline[:, 1].mean()) * zoom + half).astype(np.float32)
+    wide, shown = (
+        cv2.remap(np.asarray(m, np.uint8), mask_x, mask_y, cv2.INTER_LINEAR) for m in (opening, cv2.erode(opening, kernel))
     )
+    colour = _unshaded(colour, wide > 127, radius)
     seen = (shown > 127) & _INSIDE
     iris_r = float(np.clip(iris.radius / ball_px, *IRIS_LIMITS))
     grey = colour.mean(2)
@@ -171,7 +181,7 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
     iris_r = float(np.mean([s.iris_r for s in samples.values()]))
     base = np.mean([s.ring for s in samples.values()], 0)[_BIN]
     white = np.mean([s.white for s in samples.values()], 0)
-    white = white * min(1.05, 228 / float(white.max()))
+    white = white * min(1.0, 232 / float(white.max()))
     edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
     body = (0.45 * iris_r < _R) & (0.85 * iris_r > _R)
     looks = {}
