@@ -29,7 +29,7 @@ from decimate import decimate
 
 from gpu_engine.avatar.skeleton import JOINT_NUMBER, SKELETON
 from gpu_engine.avatar.validate import validate
-from gpu_engine.avatar.writer import MaterialSource, PackSource, PieceSource, PlateSource, write_pack
+from gpu_engine.avatar.writer import MaterialSource, PackSource, PieceSource, PlateSource, build_pack, write_pack
 from gpu_engine.motion.arkit import ARKIT
 
 CELL = 20
@@ -219,14 +219,21 @@ def plate(name: str, layer: str, image: np.ndarray, grid: tuple[np.ndarray, np.n
     return PlateSource(name, layer, bleed(image[y0:y1, x0:x1]), box, CELL, depth, joints, weights)
 
 
-def jpeg(path: Path, quality: int, side: int | None = None) -> bytes:
-    """A picture as JPEG, shrunk to ``side`` when larger."""
+def encoded(path: Path, quality: int, side: int | None = None, *, raw: bool = False) -> bytes:
+    """A picture as JPEG, shrunk to ``side`` when larger; ``raw`` as PNG and whole."""
     image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     if image is None:
         raise SystemExit(f"{path}: missing; run the bake stages first")
+    if raw:
+        return cv2.imencode(".png", image)[1].tobytes()
     if side and image.shape[1] > side:
         image = cv2.resize(image, (side, side * image.shape[0] // image.shape[1]), interpolation=cv2.INTER_AREA)
     return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
+
+
+def bare(path: Path, raw: bool) -> bytes | None:
+    """The albedo picture, if the bake wrote one."""
+    return encoded(path, ALBEDO_QUALITY, ALBEDO_SIDE, raw=raw) if path.exists() else None
 
 
 def first(*paths: Path) -> Path | None:
@@ -242,7 +249,7 @@ FABRICS = {
 """How the materials of the garments answer light; others are like ``main``."""
 
 
-def clothes(out: Path) -> tuple[list[PieceSource], list[MaterialSource], np.ndarray | None]:
+def clothes(out: Path, *, raw: bool = False) -> tuple[list[PieceSource], list[MaterialSource], np.ndarray | None]:
     """The skinned garments of ``clothes.npz``, their materials and the joints they were skinned to; nothing without it."""
     if not (out / "clothes.npz").exists():
         return [], [], None
@@ -255,28 +262,30 @@ def clothes(out: Path) -> tuple[list[PieceSource], list[MaterialSource], np.ndar
         )
         for p in data["parts"]
     ]  # fmt: skip
-    albedo = out / "cloth_albedo.png"
-    lit, bare = jpeg(out / "cloth_lit.png", 90), jpeg(albedo, ALBEDO_QUALITY, ALBEDO_SIDE) if albedo.exists() else None
+    lit, bare = (
+        encoded(out / "cloth_lit.png", 90, raw=raw),
+        encoded(albedo, ALBEDO_QUALITY, ALBEDO_SIDE, raw=raw) if albedo.exists() else None,
+    )
     materials = [
-        MaterialSource(name, lit, bare, **FABRICS.get(name.removeprefix("cloth."), FABRICS["main"]))  # type: ignore[arg-type]
+        MaterialSource(name, lit, unlit, **FABRICS.get(name.removeprefix("cloth."), FABRICS["main"]))  # type: ignore[arg-type]
         for name in sorted({p.material for p in pieces})
     ]
     return pieces, materials, data["joints_dm"].astype(float) if "joints_dm" in data else None
 
 
-def assemble(data: Path, out: Path, name: str) -> PackSource:
-    """Everything of presenter ``name`` as the writer wants it."""
+def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSource:
+    """Everything of presenter ``name`` as the writer wants it; ``raw`` keeps every vertex and every texel."""
     who = presenters.presenter(name)
     mesh, units = source.presenter(data, name)
     eye_y = float(mesh.joint("l-eye")[1])
-    garments, fabrics, rest = clothes(out)
+    garments, fabrics, rest = clothes(out, raw=raw)
     rest = rig.skeleton(mesh) if rest is None else rest
     rest[JOINT_NUMBER["head"]] -= [0, SKULL_PIVOT, 0]
     hair = {n: load_plate(out / f"{n}.png") for n in ("hair_back", "hair_front")}
     cloth = {} if garments else {n: load_plate(out / f"{n}.png") for n in ("cloth_back", "cloth_front")}
     layers = [hair["hair_front"][..., 3], *(image[..., 3] for n, image in cloth.items() if n == "cloth_front")]
     skin = skin_piece(mesh, with_gains(units, who.face.rest), Cover(layers, garments))
-    head, eyes = [thin(skin)], {}
+    head, eyes = [skin if raw else thin(skin)], {}
     for side in ("l", "r"):
         _, centre, radius = features.eyeball(mesh, side)
         eyes[side] = {"centre": centre.tolist(), "radius": float(radius)}
@@ -286,7 +295,7 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
         material = "features.blend" if piece.blend else "features"
         uv = piece.uv / [features.TEX_W, features.TEX_H]
         made = PieceSource(piece.name, "mesh", material, piece.verts, piece.tris, uv, joints, weights, piece.shade, piece.units)
-        head.append(thin(made) if piece.name.startswith(("eye", "teeth", "tongue")) else made)
+        head.append(thin(made) if not raw and piece.name.startswith(("eye", "teeth", "tongue")) else made)
     albedo = out / "skin_albedo.png"
     lit = first(out / "skin_lit.png", out / "skin.png")
     if lit is None:
@@ -296,7 +305,7 @@ def assemble(data: Path, out: Path, name: str) -> PackSource:
     face = who.face.skin
     materials = [
         MaterialSource(
-            "skin", jpeg(lit, SKIN_QUALITY), jpeg(albedo, ALBEDO_QUALITY, ALBEDO_SIDE) if albedo.exists() else None,
+            "skin", encoded(lit, SKIN_QUALITY, raw=raw), bare(albedo, raw),
             roughness=face.roughness, specular=face.specular, subsurface_mm=(4.2, 1.5, 0.84),
         ),
         MaterialSource("features", painted, painted, two_sided=True, roughness=0.15),
@@ -337,10 +346,18 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("name", choices=presenters.PRESENTERS)
     parser.add_argument("packs", type=Path)
+    parser.add_argument(
+        "--raw", type=Path, metavar="FOLDER", help="also write it before anything was saved"
+    )
     args = parser.parse_args()
     made = assemble(args.data, args.out / args.name, args.name)
     target = args.packs / f"{args.name}.glb"
     size = write_pack(target, made)
+    if args.raw is not None:
+        args.raw.mkdir(parents=True, exist_ok=True)
+        build_pack(assemble(args.data, args.out / args.name, args.name, raw=True), dense=True).write(
+            args.raw / f"{args.name}.glb"
+        )
     verdict = validate(target)
     for problem in verdict.problems:
         print(f"error: {problem}", file=sys.stderr)
