@@ -262,10 +262,7 @@ def clothes(out: Path, *, raw: bool = False) -> tuple[list[PieceSource], list[Ma
         )
         for p in data["parts"]
     ]  # fmt: skip
-    lit, bare = (
-        encoded(out / "cloth_lit.png", 90, raw=raw),
-        encoded(albedo, ALBEDO_QUALITY, ALBEDO_SIDE, raw=raw) if albedo.exists() else None,
-    )
+    lit, unlit = encoded(out / "cloth_lit.png", 90, raw=raw), bare(out / "cloth_albedo.png", raw)
     materials = [
         MaterialSource(name, lit, unlit, **FABRICS.get(name.removeprefix("cloth."), FABRICS["main"]))  # type: ignore[arg-type]
         for name in sorted({p.material for p in pieces})
