@@ -10,7 +10,7 @@ from hair.scalp import HAIRLINES, Head
 from hair.strands import Solid
 
 STYLES = {"lin": lob.grow, "marco": swept.grow, "amara": curls.grow}
-STRANDS = {"lin": 34000, "marco": 30000, "amara": 36000}
+STRANDS = {"lin": 34000, "marco": 30000, "amara": 31000}
 """Strands of a final plate, by style."""
 
 

@@ -83,7 +83,7 @@ def _spread(values: np.ndarray) -> np.ndarray:
         fill = (have == 0) & (weight > 1e-4)
         depth[fill] = blurred[fill]
         have[fill] = 1
-    return gaussian_filter(depth, 1.0)
+    return gaussian_filter(depth, 1.5)
 
 
 def _seen(points: np.ndarray, skin: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -121,7 +121,7 @@ def grids(points: np.ndarray, behind: np.ndarray, skin: np.ndarray, eye_y: float
     every = _cells(flat, shape)
     outline = _quantile(*every, shape, 0.55)
     covered = np.isfinite(outline)
-    inside = np.clip((distance_transform_edt(covered) - 1.5) / 4.0, 0, 1)
+    inside = np.clip((distance_transform_edt(covered) - 1.5) / 6.5, 0, 1)
     inside = inside * inside * (3 - 2 * inside)
     edge = _spread(np.where(inside < 0.6, outline, np.nan))
     near = _spread(_quantile(*_cells(_seen(flat, skin, shape), shape), shape, 0.85))

@@ -8,7 +8,7 @@ from hair.scalp import Head, roots, unit_vectors
 from hair.strands import Solid, frames, frizz, smooth, taper
 
 POINTS = 46
-PER_CURL = 11
+PER_CURL = 13
 
 
 def _axes(start: np.ndarray, normal: np.ndarray, head: Head, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -45,18 +45,18 @@ def _springs(
     _, a, b = frames(smooth(axis, 4))
     m = len(which)
     s = np.linspace(0, 1, POINTS)[None]
-    coil = u * rng.uniform(0.026, 0.050, n)
-    rise = u * rng.uniform(0.075, 0.115, n)
+    coil = u * rng.uniform(0.030, 0.056, n)
+    rise = u * rng.uniform(0.085, 0.125, n)
     turns = length / rise
     hand = rng.choice([-1.0, 1.0], n)
     phase = rng.uniform(0, 2 * np.pi, n)
     angle = hand[which, None] * (2 * np.pi * turns[which, None] * s**0.92) + phase[which, None]
-    angle = angle + rng.normal(0, 0.16, (m, 1))
-    radius = coil[which, None] * np.clip(s * 4, 0, 1) ** 0.8 * rng.uniform(0.86, 1.14, (m, 1)) * (1 - 0.25 * s)
-    off = rng.normal(0, 0.0085 * u, (m, 1, 2)) * np.clip(s * 3, 0.3, 1)[..., None]
+    angle = angle + rng.normal(0, 0.10, (m, 1))
+    radius = coil[which, None] * np.clip(s * 4, 0, 1) ** 0.8 * rng.uniform(0.93, 1.07, (m, 1)) * (1 - 0.25 * s)
+    off = rng.normal(0, 0.0055 * u, (m, 1, 2)) * np.clip(s * 3, 0.3, 1)[..., None]
     x = radius * np.cos(angle) + off[..., 0]
     y = radius * np.sin(angle) + off[..., 1]
-    slip = rng.normal(0, 0.010 * u, (m, 1))
+    slip = rng.normal(0, 0.006 * u, (m, 1))
     t = unit_vectors(np.gradient(axis, axis=1))[which]
     path = axis[which] + x[..., None] * a[which] + y[..., None] * b[which] + (slip * s)[..., None] * t
     return path, which
@@ -72,8 +72,8 @@ def grow(
     start, normal = start[:curls], normal[:curls]
     axis, length = _axes(start, normal, head, rng)
     path, which = _springs(axis, length, head, PER_CURL, rng)
-    loose = rng.random(len(path)) < 0.06
-    path = frizz(path, np.where(loose, 0.010, 0.0030) * head.unit, rng)
+    loose = rng.random(len(path)) < 0.04
+    path = frizz(path, np.where(loose, 0.009, 0.0016) * head.unit, rng)
     r = np.linalg.norm(path - head.centre, axis=-1)
     # Nothing grows back into the scalp: below the root's own radius a strand is lifted out.
     least = r[:, :1] - 0.004
@@ -83,12 +83,12 @@ def grow(
     path, which, loose = path[keep], which[keep], loose[keep]
     root = path[:, 0]
     back = root[:, 2] < head.centre[2] - 0.30 * head.unit
-    radius = taper(len(path), POINTS, 0.00080, 0.45, 2.0)
+    radius = taper(len(path), POINTS, 0.00092, 0.45, 2.0)
     radius[loose] *= 0.75
     az = np.abs(head.azimuth(root))
     inward = np.maximum(head.above_hairline(root, "amara") - 0.02, 0)
     temple = np.exp(-(((az - 62) / 20) ** 2) - (inward / 0.22) ** 2)
-    grey = (rng.random(len(axis))[which] < 0.30 * temple + 0.015) & (rng.random(len(path)) < 0.7)
+    grey = (rng.random(len(axis))[which] < 0.36 * temple + 0.015) & (rng.random(len(path)) < 0.7)
     grey |= rng.random(len(path)) < 0.10 * temple + 0.004
     melanin = np.where(grey, rng.uniform(0.06, 0.22, len(path)), np.clip(rng.normal(0.90, 0.03, len(path)), 0.8, 0.97))
     return path, radius, back, melanin

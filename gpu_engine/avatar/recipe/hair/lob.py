@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hair.scalp import Head, Skull, roots, unit_vectors
-from hair.strands import Solid, clump, frizz, nearest_guides, shell, smooth, taper, trace
+from hair.strands import Solid, clump, frizz, in_company, nearest_guides, shell, smooth, taper, trace
 
 POINTS = 44
 PART_X = 0.29
@@ -132,7 +132,7 @@ def _baby(
     """Fine short hairs along the hairline, most at the temples."""
     p, normal = roots(*mesh, head, "lin", 90000, rng, soft=0.02, band=(-0.035, 0.07))
     az = np.abs(head.azimuth(p))
-    keep = rng.random(len(p)) < np.interp(az, [0, 35, 48, 70, 78, 82], [0.12, 0.25, 0.55, 0.6, 0.3, 0.0])
+    keep = rng.random(len(p)) < np.interp(az, [0, 35, 48, 60, 66], [0.12, 0.25, 0.55, 0.5, 0.0])
     p, normal = p[keep][:900], normal[keep][:900]
     side = np.where(p[:, 0] > part_x(p[:, 2], head), 1.0, -1.0)
     az = np.abs(head.azimuth(p))
@@ -183,6 +183,7 @@ def grow(
     az, h = np.abs(head.azimuth(path)), head.height(path)
     open_face = np.interp(h, FACE_HEIGHT, FACE_AZIMUTH) - 7.0
     path = path[~((az < open_face) & (h < 0.52) & (h > -1.5) & (path[..., 2] > head.centre[2])).any(1)]
+    path = path[in_company(path, 0.055 * head.unit * np.sqrt(max(1.0, 30000 / len(path))))]
     low = path[:, POINTS // 2 :]
     back = (np.abs(head.azimuth(low.mean(1))) > 96) | (low[..., 2].mean(1) < head.centre[2] - 0.18 * head.unit)
     radius = taper(len(path), POINTS, 0.00082, 0.22)

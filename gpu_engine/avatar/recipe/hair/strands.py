@@ -84,6 +84,18 @@ def frizz(path: np.ndarray, amount: np.ndarray, rng: np.random.Generator) -> np.
     return path + (walk - walk[:, :1]) * np.clip(s * 2.5, 0, 1)
 
 
+def in_company(path: np.ndarray, reach: float, neighbours: int = 8) -> np.ndarray:
+    """bool[n]: strands that have ``neighbours`` others within ``reach`` dm half and three quarters of the way down.
+
+    A few strands apart from all others read as scratches on the picture, not as flyaways.
+    """
+    keep = np.ones(len(path), bool)
+    for share in (0.5, 0.75):
+        at = path[:, int(path.shape[1] * share)]
+        keep &= cKDTree(at).query(at, k=neighbours + 1)[0][:, -1] < reach
+    return keep
+
+
 def smooth(path: np.ndarray, times: int, weight: float = 0.5) -> np.ndarray:
     """Laplacian smoothing along each strand; ends stay."""
     for _ in range(times):

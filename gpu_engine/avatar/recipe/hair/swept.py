@@ -21,7 +21,7 @@ def _top(p: np.ndarray, head: Head) -> np.ndarray:
     """1 on the long top, 0 on the short sides and back."""
     u = head.unit
     x = p[:, 0] / u
-    right = _step(x, PART_X - 0.02, PART_X + 0.03)
+    right = _step(x, PART_X - 0.10, PART_X + 0.10)
     left = 1 - _step(x, 0.44, 0.60)
     crown = _step((p[:, 2] - head.centre[2]) / u, -0.62, -0.30)
     return right * left * crown * _step(head.height(p), 0.45, 0.62)
