@@ -20,6 +20,7 @@ from gpu_engine.avatar.landmarks.face import LIPS_INNER, OVAL, Face
 from gpu_engine.avatar.onboarding.build import LIMITS_DEG, STAGES, build
 from gpu_engine.avatar.onboarding.consent import ConsentError, read_consent
 from gpu_engine.avatar.onboarding.onboard import CancelledError, Outcome, RefusedError, onboard, place
+from gpu_engine.avatar.onboarding.photo import read_photo
 from gpu_engine.avatar.onboarding.template import read_template
 from gpu_engine.avatar.pack import AvatarPack, Framing, assemble, load_pack, pack_path
 from gpu_engine.avatar.renderer import AvatarError
@@ -174,9 +175,22 @@ def test_turns_follow_the_modelled_head_and_open_no_hole(twin: Twin, turn: tuple
     assert (np.abs(drawn.astype(int) - BACKGROUND).max(2)[inside] > 6).mean() > 0.995
 
 
-def test_the_same_photograph_makes_the_same_file(made: tuple[Outcome, list[tuple[str, float]]], tmp_path: Path) -> None:
-    again = onboard(photo(astronaut()), name="astronaut", out=tmp_path / "again.glb", consent=CONSENT)
-    assert again.path.read_bytes() == made[0].path.read_bytes()
+def test_the_command_makes_the_same_file_from_the_same_photograph(
+    made: tuple[Outcome, list[tuple[str, float]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = record(
+        tmp_path,
+        who=CONSENT["granted_by"],
+        statement=CONSENT["statement"],
+        granted_on=CONSENT["granted_on"],
+        evidence=CONSENT["evidence_sha256"],
+    )
+    out = tmp_path / "again.glb"
+    words = ["onboard", str(ASTRONAUT), "--name", "astronaut", "--consent", str(wanted), "--out", str(out), "--progress"]
+    assert main(words) == 0
+    assert out.read_bytes() == made[0].path.read_bytes()
+    said = capsys.readouterr()
+    assert "100% done" in said.out and "MB, fit error" in said.out and "advice: The face is too small" in said.err
 
 
 def test_a_refused_photograph_writes_nothing(tmp_path: Path) -> None:
@@ -253,7 +267,7 @@ def test_no_consent_no_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_person_pack_without_evidence_does_not_validate(made: tuple[Outcome, list[tuple[str, float]]]) -> None:
-    source = replace(made[0].built.source, consent={k: v for k, v in CONSENT.items() if k != "evidence_sha256"})
+    source = replace(made[0].built.source, consent={k: v for k, v in CONSENT.items() if k != "evidence_sha256"}, plates=[])
     assert any("consent.evidence_sha256" in line for line in validate(build_pack(source).encode()).problems)
 
 

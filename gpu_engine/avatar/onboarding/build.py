@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar.landmarks.face import Face
-from gpu_engine.avatar.onboarding.eyes import REACH, EyeLook, eye_looks
-from gpu_engine.avatar.onboarding.eyes import SIDE as EYE_SIDE
+from gpu_engine.avatar.onboarding.atlas import build_atlas, kept
+from gpu_engine.avatar.onboarding.eyes import EyeLook, eye_looks
 from gpu_engine.avatar.onboarding.fit import MOUTH_PIECES, Fit, fit_head
 from gpu_engine.avatar.onboarding.matte import own_colours, person_matte
 from gpu_engine.avatar.onboarding.plates import (
@@ -26,7 +26,7 @@ from gpu_engine.avatar.onboarding.plates import (
     to_canvas,
 )
 from gpu_engine.avatar.onboarding.posed import draw
-from gpu_engine.avatar.onboarding.template import Piece, Template
+from gpu_engine.avatar.onboarding.template import Template
 from gpu_engine.avatar.onboarding.texture import skin_texture
 from gpu_engine.avatar.onboarding.tone import even_light
 from gpu_engine.avatar.skeleton import JOINT_NUMBER, SKELETON
@@ -37,7 +37,6 @@ STAGES = ("fit", "cut out", "skin", "eyes", "layers", "write")
 """What ``on_stage`` is told, in order; looking for the face comes before."""
 LIMITS_DEG = {"head": 8.0, "neck": 4.0, "spine1": 2.0, "spine2": 2.0, "spine3": 2.0}
 """Half the reach of a modelled presenter: a photograph has no sides."""
-LASH_STRENGTH = 0.8
 SKIN_SIDES = (1024, 1536)
 
 
@@ -67,26 +66,6 @@ def _tone(template: Template, image: NDArray[np.uint8], face: Face) -> float:
     spot = (piece.uv[front] * (texture.shape[1] - 1, texture.shape[0] - 1)).astype(int)
     own = float(np.median(texture[spot[:, 1], spot[:, 0], :3].mean(1)))
     return float(np.clip(float(np.median(values)) / max(own, 1.0), 0.55, 1.05)) if values else 1.0
-
-
-def _atlas(template: Template, looks: dict[str, EyeLook]) -> tuple[NDArray[np.uint8], float, float]:
-    """The feature texture with the two eyes appended; its old part's share of width and height."""
-    old = template.textures[template.pieces["eye_l"].texture].copy()
-    # Painted lashes belong to a made-up face; a photographed one brings its own lash line.
-    for name, piece in template.pieces.items():
-        if name.startswith("lash"):
-            x0, y0 = (piece.uv.min(0) * old.shape[1::-1]).astype(int)
-            x1, y1 = np.ceil(piece.uv.max(0) * old.shape[1::-1]).astype(int)
-            part = old[y0:y1, x0:x1, 3]
-            old[y0:y1, x0:x1, 3] = (part * (LASH_STRENGTH if "upper" in name else LASH_STRENGTH * 0.7)).astype(np.uint8)
-    height = max(old.shape[0], EYE_SIDE)
-    out = np.zeros((height, old.shape[1] + 2 * EYE_SIDE, 4), np.uint8)
-    out[: old.shape[0], : old.shape[1]] = old
-    for i, side in enumerate(("l", "r")):
-        x = old.shape[1] + i * EYE_SIDE
-        out[:EYE_SIDE, x : x + EYE_SIDE, :3] = looks[side].texture
-        out[:EYE_SIDE, x : x + EYE_SIDE, 3] = 255
-    return out, old.shape[1] / out.shape[1], old.shape[0] / height
 
 
 def _framings(template: Template, fit: Fit, canvas: Canvas, canvas_w: int) -> dict[str, dict[str, float]]:
@@ -156,23 +135,27 @@ def build(
     texture = skin_texture(template, fit, image, face, skin_px)
     on_stage("eyes")
     looks = eye_looks(template, fit, image, face)
-    atlas, share_x, share_y = _atlas(template, looks)
+    atlas = build_atlas(template, looks)
     on_stage("layers")
     tone = _tone(template, image, face)
     skin, edge = _skin(template, fit, canvas)
     head = [skin]
     rigid = np.array([JOINT_NUMBER["head"], 0, 0, 0])
     for key, piece in template.pieces.items():
-        if key == "skin" or piece.layer != "mesh":
+        if not kept(piece):
             continue
         verts, shade = fit.verts[key], piece.shade
-        uv = piece.uv * np.array([share_x, share_y], np.float32)
         if key.startswith("eye_"):
             side = key[-1]
-            verts, uv = _eyeball(template, fit, looks[side], piece, side, atlas.shape[1], atlas.shape[0], share_x)
+            old, radius = template.eyeball(side)
+            local = (piece.verts - old) / radius
+            verts = fit.eyes[side][0] + local @ looks[side].aim.T * fit.eyes[side][1]
+            uv = atlas.eye_uv(side, local)
             shade = (0.5 + 0.5 * shade / shade.max()).astype(np.float32)
-        elif key in MOUTH_PIECES:
-            shade = shade * np.float32(tone)
+        else:
+            uv = atlas.uv(piece)
+            if key in MOUTH_PIECES:
+                shade = shade * np.float32(tone)
         head.append(
             PieceSource(
                 key,
@@ -187,8 +170,8 @@ def build(
                 dict(fit.targets[key]),
             )
         )
-    plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas))
-    pictured = cv2.imencode(".png", atlas)[1].tobytes()
+    plate = person_plate(fit, canvas, *_rest(template, fit, canvas, head, texture, atlas.image))
+    pictured = cv2.imencode(".png", atlas.image)[1].tobytes()
     skin.verts = bind_border(fit, skin.verts, edge, plate, canvas)
     middle = float(fit.points[list(range(468)), 0].mean() + canvas.shift[0])
     canvas_w = min(4096, max(16, round(2 * middle)))
@@ -230,18 +213,6 @@ def build(
         generator="lumihost onboarding 1",
     )
     return Built(source, fit, looks)
-
-
-def _eyeball(
-    template: Template, fit: Fit, look: EyeLook, piece: Piece, side: str, width: int, height: int, share_x: float
-) -> tuple[F64, NDArray[np.float32]]:
-    old, radius = template.eyeball(side)
-    centre, size = fit.eyes[side]
-    local = (piece.verts - old) / radius
-    verts = centre + local @ look.aim.T * size
-    x0 = share_x * width + (0 if side == "l" else EYE_SIDE)
-    uv = np.stack([(x0 + EYE_SIDE / 2 + local[:, 0] * REACH) / width, (EYE_SIDE / 2 - local[:, 1] * REACH) / height], 1)
-    return verts, uv.astype(np.float32)
 
 
 def _rest(

@@ -21,6 +21,7 @@ REACH = 124.0
 IRIS_LIMITS = (0.38, 0.58)
 """Iris radius over eyeball radius; a real one has 0.49."""
 GAZE_LIMIT_DEG = 14.0
+WHITE_COLOUR = 0.4
 LID_DARK, LID_REACH_DM = 0.46, 0.085
 """The lid's shadow as renderers draw it: its darkest factor and how far down it reaches."""
 MODEL_SHARE = 0.6
@@ -182,6 +183,8 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
     base = np.mean([s.ring for s in samples.values()], 0)[_BIN]
     white = np.mean([s.white for s in samples.values()], 0)
     white = white * min(1.0, 232 / float(white.max()))
+    # Small eyes take colour from sky and lashes; what is left of it stays faint.
+    white = white.mean() + WHITE_COLOUR * (white - white.mean())
     edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
     body = (0.45 * iris_r < _R) & (0.85 * iris_r > _R)
     looks = {}

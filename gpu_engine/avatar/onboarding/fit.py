@@ -290,7 +290,7 @@ def fit_head(template: Template, face: Face) -> Fit:
             ball = balls[side]
             return ball.new_centre + (verts - ball.centre) * (ball.new_radius / ball.radius)
         out = bend(verts)
-        for ball in [balls[side]] if side else balls.values():
+        for ball in [balls[side]] if side in balls else balls.values():
             out = ball.clear(verts, out)
         return out
 

@@ -83,7 +83,7 @@ def draw(
     nearest = np.full((side, side), -1e9, np.float32)
     for blended in (False, True):
         for name, piece in template.pieces.items():
-            mixes = name.startswith(("lash", "glint"))
+            mixes = piece.blend or name.startswith(("lash", "glint"))
             if mixes != blended or piece.layer != "mesh":
                 continue
             screen = lens.project(verts[name])
