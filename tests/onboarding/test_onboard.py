@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, list[tuple[
     told: list[tuple[str, float]] = []
     out = tmp_path_factory.mktemp("packs") / "astronaut.glb"
     outcome = onboard(
-        photo(astronaut()),
+        read_photo(ASTRONAUT),
         name="astronaut",
         out=out,
         consent=CONSENT,
