@@ -16,11 +16,13 @@ def open_renderer(
     height: int,
     *,
     fps: float = 25.0,
+    real_time: bool = True,
     draw_on: Literal["cpu", "gpu"] = "cpu",
     tell: Callable[[str], None] = lambda reason: None,
 ) -> AvatarRenderer:
     """The renderer of an avatar for pictures of ``width`` x ``height`` px, ready to draw: of a pack the CPU renderer, its
-    kernels compiled, or the GPU's; of a ``head.json`` the neural one, for a show of ``fps`` frames a second.
+    kernels compiled, or the GPU's; of a ``head.json`` the neural one, for a show of ``fps`` frames a second (which it gives up
+    drawing mouths to keep when ``real_time``).
 
     A GPU that cannot be used does not stop a show: the CPU draws, and ``tell`` is given the reason.
 
@@ -31,7 +33,7 @@ def open_renderer(
         # Only here: a show with a pack needs none of it.
         from gpu_engine.avatar.neural.renderer import open_head
 
-        return open_head(name_or_path, width, height, fps=fps)
+        return open_head(name_or_path, width, height, fps=fps, real_time=real_time)
     pack = load_pack(name_or_path)
     if draw_on == "gpu" and (on_gpu := _on_gpu(pack, width, height, tell)) is not None:
         return on_gpu

@@ -36,8 +36,9 @@ def main() -> int:
     spec = load_spec(options.spec)
     notices: list[str] = []
     renderer = open_renderer(
-        spec.avatar, spec.video.width, spec.video.height, fps=spec.video.fps, draw_on=spec.draw_on, tell=notices.append
-    )
+        spec.avatar, spec.video.width, spec.video.height, fps=spec.video.fps, real_time=spec.clock == "real",
+        draw_on=spec.draw_on, tell=notices.append,
+    )  # fmt: skip
     picture = ShowPicture(spec, renderer)
     # Only now: who has said hello must answer pings, and a first start compiles for longer than a hung process may be silent.
     supervisor = SupervisorPort(options.run_dir, os.getpid())

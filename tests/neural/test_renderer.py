@@ -172,6 +172,14 @@ def test_a_network_slower_than_the_show_holds_and_is_tried_again(head_path: Path
     assert renderer.held_frames - held < 255 and renderer.drawn_frames > 12
 
 
+def test_a_virtual_show_waits_for_a_slow_network(head_path: Path, tmp_path: Path) -> None:
+    renderer = open_renderer(head_path, tmp_path, clock=FakeClock(step_s=0.02), real_time=False)
+    sound, events = RecordedSound(heads.speech(1.0)), events_of(renderer)
+    for frame in range(16):
+        draw(renderer, sound, frame)
+    assert (renderer.drawn_frames, renderer.held_frames, events) == (16, 0, [])
+
+
 def test_another_canvas_than_agreed_is_refused(head_path: Path, tmp_path: Path) -> None:
     renderer = open_renderer(head_path, tmp_path)
     with pytest.raises(AvatarError, match=r"uint8\[240, 320, 3\], is uint8\[240, 322, 3\]"):

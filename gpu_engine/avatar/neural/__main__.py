@@ -48,7 +48,7 @@ def _analyse(path: Path) -> None:
 
 def _render(options: argparse.Namespace) -> None:
     renderer = NeuralRenderer(
-        load_head(options.head), options.width, options.height, fps=options.fps, batch=options.batch,
+        load_head(options.head), options.width, options.height, fps=options.fps, real_time=False, batch=options.batch,
         providers=providers_from_environment(),
     )  # fmt: skip
     renderer.on_event = lambda state, reason: say(f"{state}: {reason}")

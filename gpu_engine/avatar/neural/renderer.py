@@ -68,6 +68,7 @@ class NeuralRenderer:
         height: int,
         *,
         fps: float = 25.0,
+        real_time: bool = True,
         batch: int | None = None,
         threads: int = 1,
         providers: Sequence[str] = (),
@@ -77,6 +78,7 @@ class NeuralRenderer:
         """
         Args:
             fps: frames a second of the show.
+            real_time: hold recorded frames when the network is too slow for it.
             batch: frames drawn at once, 1 to 8; by default the manifest's. More is cheaper a frame and less even.
             cache: folder for the stored loop; by default the user's cache.
 
@@ -84,7 +86,7 @@ class NeuralRenderer:
             AvatarError: the head's files, shapes or recording cannot be used.
         """
         self.head, self.width, self.height = head, width, height
-        self._fps, self._clock = fps, clock
+        self._fps, self._clock, self._real_time = fps, clock, real_time
         self._batch = batch or head.batch
         if not 1 <= self._batch <= 8:
             raise AvatarError(f"batch {self._batch}: a neural head draws 1 to 8 frames at once")
@@ -206,7 +208,7 @@ class NeuralRenderer:
 
     def _judge(self, spent_ms: float) -> None:
         self._spent.append(spent_ms)
-        if len(self._spent) < _JUDGED_FRAMES:
+        if len(self._spent) < _JUDGED_FRAMES or not self._real_time:
             return
         mean, budget = sum(self._spent) / len(self._spent), BUDGET_SHARE * 1000.0 / self._fps
         if mean > budget:
@@ -232,13 +234,15 @@ def providers_from_environment() -> tuple[str, ...]:
     return tuple(name.strip() for name in os.environ.get("LUMIHOST_ONNX_PROVIDERS", "").split(",") if name.strip())
 
 
-def open_head(path: str | Path, width: int, height: int, *, fps: float = 25.0) -> NeuralRenderer:
+def open_head(path: str | Path, width: int, height: int, *, fps: float = 25.0, real_time: bool = True) -> NeuralRenderer:
     """The renderer of a ``head.json``, warmed up, on the providers of the environment.
 
     Raises:
         AvatarError: naming the file, the field and the way out.
     """
-    renderer = NeuralRenderer(load_head(path), width, height, fps=fps, providers=providers_from_environment())
+    renderer = NeuralRenderer(
+        load_head(path), width, height, fps=fps, real_time=real_time, providers=providers_from_environment()
+    )
     log.info("neural head", head=renderer.head.name, **{k: list(v) for k, v in asdict(renderer.network.providers).items()})
     renderer.warm_up()
     return renderer
