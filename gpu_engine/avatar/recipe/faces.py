@@ -95,7 +95,7 @@ LIN = Face(
     },
     skin=Complexion(
         base=(222, 174, 147), blush=(214, 122, 106), shadow=(170, 110, 88), lip=(174, 90, 86), lip_amount=0.56,
-        brow=(44, 31, 26), hair=(30, 23, 21), make_up=0.5, brow_width=1.25, brow_arch=0.8, moles=((0.34, -0.50, 0.006),),
+        brow=(28, 20, 18), hair=(30, 23, 21), make_up=0.5, brow_width=1.25, brow_arch=0.8, moles=((0.34, -0.50, 0.006),),
     ),
     iris=Iris((112, 70, 42), (62, 36, 22), (22, 14, 12)),
     asymmetry={"asym/asym-brown-1-l": 0.15, "asym/asym-eye-1-r": 0.10, "asym/asym-mouth-1-l": 0.15},
@@ -124,7 +124,7 @@ MARCO = Face(
     },
     skin=Complexion(
         base=(209, 153, 122), blush=(194, 106, 88), shadow=(148, 94, 72), lip=(160, 92, 80), lip_amount=0.40,
-        brow=(38, 27, 22), hair=(46, 33, 27), blush_amount=0.28, stubble=0.58, make_up=0.0, creases=0.45,
+        brow=(30, 21, 17), hair=(46, 33, 27), blush_amount=0.28, stubble=0.58, make_up=0.0, creases=0.45,
         brow_width=1.55, brow_arch=0.55,
         brow_lift=-0.012, freckles=10, moles=((-0.36, -0.42, 0.007),), roughness=0.48, specular=0.38,
     ),
