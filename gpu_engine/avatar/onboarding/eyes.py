@@ -21,7 +21,7 @@ REACH = 124.0
 IRIS_LIMITS = (0.38, 0.58)
 """Iris radius over eyeball radius; a real one has 0.49."""
 GAZE_LIMIT_DEG = 14.0
-WHITE_COLOUR = 0.4
+WHITE_COLOUR, WHITE_MOST = 0.35, 222.0
 LID_DARK, LID_REACH_DM = 0.46, 0.085
 """The lid's shadow as renderers draw it: its darkest factor and how far down it reaches."""
 MODEL_SHARE = 0.6
@@ -182,9 +182,14 @@ def eye_looks(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face
     iris_r = float(np.mean([s.iris_r for s in samples.values()]))
     base = np.mean([s.ring for s in samples.values()], 0)[_BIN]
     white = np.mean([s.white for s in samples.values()], 0)
-    white = white * min(1.0, 232 / float(white.max()))
-    # Small eyes take colour from sky and lashes; what is left of it stays faint.
-    white = white.mean() + WHITE_COLOUR * (white - white.mean())
+    # Small eyes take colour from sky and lashes: little of it is believed, and the light that tints the skin tints the white.
+    cheeks = np.clip(face.points[[50, 205, 280, 425], :2].astype(int), 0, (image.shape[1] - 1, image.shape[0] - 1))
+    skin = np.median(image[cheeks[:, 1], cheeks[:, 0]].astype(np.float64), 0)
+    level = min(float(white.mean()), WHITE_MOST)
+    white = level * (
+        WHITE_COLOUR * white / max(float(white.mean()), 1.0) + (1 - WHITE_COLOUR) * (0.75 + 0.25 * skin / skin.mean())
+    )
+    white = np.minimum(white, 240).astype(np.float32)
     edge = np.clip((_R - iris_r * 0.97) / (iris_r * 0.10), 0, 1)[..., None]
     body = (0.45 * iris_r < _R) & (0.85 * iris_r > _R)
     looks = {}
