@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.avatar.onboarding.matte import own_colours, person_matte
 from gpu_engine.avatar.sheet import pose_frame
-from tests.onboarding.pictures import CROP, HEIGHT, WIDTH, U8, found, presenter
+from tests.onboarding.pictures import CROP, HEIGHT, U8, WIDTH, found, presenter
 
 pytestmark = pytest.mark.unit
 
