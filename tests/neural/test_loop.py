@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from gpu_engine.avatar.neural.crops import bounds, box_affine, cut, inverse, similarity
-from gpu_engine.avatar.neural.loop import RecordedLoop, analyse, cover, find_seam, read_frames
+from gpu_engine.avatar.neural.loop import RecordedLoop, analyse, cover, read_frames
 from gpu_engine.avatar.neural.manifest import load_head
 from gpu_engine.avatar.neural.paste import Paster, feather_mask
+from gpu_engine.avatar.neural.seam import find_seam
 from gpu_engine.avatar.renderer import AvatarError
 from tests.neural import heads
 
