@@ -28,7 +28,7 @@ from gpu_engine.training.lip_head.train import (
     without_prosody,
 )
 
-ENCODER_STEPS = 1500
+ENCODER_STEPS = 4000
 HELD_OUT = ("sentences", "voice")
 COMPARED_FRAMES = 1000
 """Of each held-out set, for the comparison of methods; the exported network is measured on all."""
@@ -87,8 +87,8 @@ def _encoders(
             encoder.load_state_dict(state)
             encoder.eval()
         return found
-    heard = train_encoder(audio, codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
-    deaf = train_encoder(without_prosody(audio), codes, basis.scale, schedule.encoder_min, ENCODER_STEPS, say)
+    heard = train_encoder(audio, codes, basis, schedule.encoder_min, ENCODER_STEPS, say)
+    deaf = train_encoder(without_prosody(audio), codes, basis, schedule.encoder_min, ENCODER_STEPS, say)
     torch.save([heard.state_dict(), deaf.state_dict()], kept)
     return heard, deaf
 
