@@ -224,9 +224,9 @@ class CpuRenderer:
         """Bend front plates over the surface they cover at rest, which one drawing of the mesh shows."""
         self._pose(rest_frame())
         self._draw(self._mesh, np.zeros((self.height, self.width, 3), np.uint8))
-        layers = [PlateLayer(p, self.scale, self.lens, self._depth) for p in self.pack.plates]
-        self._under = [layer for layer in layers if layer.under]
-        self._front = [layer for layer in layers if not layer.under]
+        under, front = ([p for p in self.pack.plates if p.layer == layer] for layer in ("under", "front"))
+        self._front = [PlateLayer(p, self.scale, self.lens, self._depth, []) for p in front]
+        self._under = [PlateLayer(p, self.scale, self.lens, self._depth, self._front) for p in under]
 
     def warm_up(self) -> None:
         """Draw one rest frame off-screen, so that the first live frame pays for no compilation or page faults."""
@@ -285,7 +285,7 @@ class CpuRenderer:
         raster.tile_depths(box.depth, box.tiles, 2 * height, 2 * width)
         for run in box.within:
             draw(run, box.tiles)
-        raster.close_box(box.colour, canvas, x0, y0, width, height)
+        raster.close_box(box.colour, box.depth, canvas, self._depth, x0, y0, width, height)
 
     def _draw(self, layer: _Pass, canvas: U8) -> None:
         zero, one = np.float32(0), np.float32(1)

@@ -16,8 +16,8 @@ F32 = NDArray[np.float32]
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 RIM = 2
-CLEAR_DM = np.float32(0.02)
-"""A front plate lies at least this far before the surface it covers at rest, and moves with it."""
+CLEAR_DM = np.float32(0.03)
+"""A plate lies at least this far before the surface it covers at rest, and moves with it."""
 PRESS_DM = np.float32(0.12)
 """How far a surface may come forward (a raised brow, a puffed cheek) before it shows through a front plate."""
 AS_IS = (np.float32(1), np.float32(0), np.float32(1), np.float32(0))
@@ -51,12 +51,13 @@ def place_nodes(nodes: F32, joint_index: U8, weights: F32, joints: F32, lens: F3
 class PlateLayer:
     """A plate at output scale: cells that show something as triangles over its picture."""
 
-    def __init__(self, plate: Plate, scale: float, lens: F32, surface: F32) -> None:
+    def __init__(self, plate: Plate, scale: float, lens: F32, surface: F32, before: list[PlateLayer]) -> None:
         """
         Args:
             scale: output pixels per canvas pixel.
             lens: as for ``raster.pose``.
             surface: float32[height, width], depth of the mesh at rest; FAR where there is none.
+            before: the front plates, for a plate that lies under the mesh.
         """
         self.under = plate.layer == "under"
         x0, y0, x1, y1 = plate.box
@@ -75,7 +76,14 @@ class PlateLayer:
         self.vertices[:, 3] = np.tile(np.arange(cols) * (width / (cols - 1)), rows) + (RIM - 0.5)
         self.vertices[:, 4] = np.repeat(np.arange(rows) * (height / (rows - 1)), cols) + (RIM - 0.5)
         self.tris = self._cells(plate)
-        if not self.under:
+        self.box, self.cell = plate.box, plate.cell
+        cell = plate.cell
+        alpha = cv2.copyMakeBorder(plate.image[..., 3], cell, cell, cell, cell, cv2.BORDER_CONSTANT, value=0)
+        local = cv2.blur(alpha, (cell, cell))[cell::cell, cell::cell]
+        self.covers = local[:rows, :cols] > 96
+        if self.under:
+            self.nodes = self._behind(lens, before)
+        else:
             self.nodes = self._before(plate, lens, surface, image[..., 3])
 
     @staticmethod
@@ -87,7 +95,7 @@ class PlateLayer:
         return np.ascontiguousarray(np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], 1).reshape(-1, 3))
 
     def _before(self, plate: Plate, lens: F32, surface: F32, alpha: U8) -> F32:
-        """The nodes moved along their sight lines to before the surface they cover: what lies on skin turns with it."""
+        """The nodes moved along their sight lines to before the surface they lie on: what covers skin turns with it."""
         nodes = plate.nodes.copy()
         rows, cols = nodes.shape[:2]
         f = lens[0] / (lens[3] - nodes[..., 2])
@@ -104,9 +112,34 @@ class PlateLayer:
         nearest = cv2.dilate(covered, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8))
         iy = np.clip(np.round(np.arange(rows) * height / (rows - 1)).astype(int), 0, height - 1)
         ix = np.clip(np.round(np.arange(cols) * width / (cols - 1)).astype(int), 0, width - 1)
-        z = np.maximum(nodes[..., 2], nearest[np.ix_(iy, ix)] + CLEAR_DM)
-        scale = (lens[3] - z) / lens[0]
-        nodes[..., 0], nodes[..., 1], nodes[..., 2] = lens[1] + (x - lens[4]) * scale, lens[2] - (y - lens[5]) * scale, z
+        lift = np.maximum(nearest[np.ix_(iy, ix)] + CLEAR_DM - nodes[..., 2], 0)
+        # What hangs beside the face follows a little, or locks would kink where they leave it.
+        eased = cv2.GaussianBlur(cv2.dilate(lift, np.ones((3, 3), np.uint8)), (0, 0), 1.6)
+        return self._at_depth(nodes, lens, nodes[..., 2] + np.maximum(lift, eased))
+
+    def _behind(self, lens: F32, before: list[PlateLayer]) -> F32:
+        """The nodes at the depth of a front plate that covers them: both outlines move alike, and none peeks out."""
+        z = self.nodes[..., 2].copy()
+        rows, cols = z.shape
+        for front in before:
+            if front.cell != self.cell or (front.box[0] - self.box[0]) % self.cell or (front.box[1] - self.box[1]) % self.cell:
+                continue
+            dr, dc = (front.box[1] - self.box[1]) // self.cell, (front.box[0] - self.box[0]) // self.cell
+            r0, c0 = max(0, dr), max(0, dc)
+            r1, c1 = min(rows, dr + front.covers.shape[0]), min(cols, dc + front.covers.shape[1])
+            if r1 > r0 and c1 > c0:
+                there = front.covers[r0 - dr : r1 - dr, c0 - dc : c1 - dc]
+                depth = front.nodes[r0 - dr : r1 - dr, c0 - dc : c1 - dc, 2]
+                z[r0:r1, c0:c1] = np.where(there, depth, z[r0:r1, c0:c1])
+        return self._at_depth(self.nodes.copy(), lens, z)
+
+    @staticmethod
+    def _at_depth(nodes: F32, lens: F32, z: F32) -> F32:
+        """``nodes`` moved along their sight lines to depth ``z``."""
+        grow = (lens[3] - z) / (lens[3] - nodes[..., 2])
+        nodes[..., 0] = lens[1] + (nodes[..., 0] - lens[1]) * grow
+        nodes[..., 1] = lens[2] + (nodes[..., 1] - lens[2]) * grow
+        nodes[..., 2] = z
         return np.ascontiguousarray(nodes, np.float32)
 
     def draw(self, joints: F32, lens: F32, depth: F32, canvas: U8) -> None:

@@ -35,6 +35,9 @@ WIDE_PX = 6
 NEAREST = np.float32(0.5)
 """Nothing is projected from nearer to the camera, dm."""
 
+FADE_DM = np.float32(0.12)
+"""Front plates end softly where they dive under a surface: over this depth."""
+
 FAR = np.float32(-1e9)
 """Depth of a pixel nothing was drawn to."""
 
@@ -143,7 +146,8 @@ def fill(
     rim so that none is fetched outside.
     A buffer pixel is ``(screen - (ox, oy)) * zoom``; only ``[:height, :width]`` is written. ``cull`` drops triangles that
     face away; ``shaded`` multiplies by the vertex shade; ``mode`` is how pixels are put: SOLID, or mixed by texture alpha and
-    leaving depth alone: MIXED (straight alpha), LAID (premultiplied), or LAID_UNDER (premultiplied, where depth is FAR).
+    leaving depth alone: MIXED (straight alpha), LAID (premultiplied, fading within FADE_DM of where it is hidden), or
+    LAID_UNDER (premultiplied, where depth is FAR).
     ``facing`` u8[t] receives 1 for triangles towards the viewer, unless it is empty. ``tiles`` f32[h/8, w/8] holds the least
     depth of each 8 x 8 pixels as ``tile_depths`` left it; triangles wholly behind are skipped, unless it is empty.
     """
@@ -154,7 +158,7 @@ def fill(
     half, zero, one = np.float32(0.5), np.float32(0.0), np.float32(1.0)
     tiny, near, loose = np.float32(1e-6), np.float32(0.99999), np.float32(0.0005)
     slack, full = np.float32(-1e-5), np.float32(1.00001)
-    under = mode == LAID_UNDER
+    under, fade = mode == LAID_UNDER, FADE_DM
     su, ou, sv, ov = stretch
     zero_int, one_int = np.int64(0), np.int64(1)
     fixed = np.float32(65536.0)
@@ -264,6 +268,10 @@ def fill(
                         green = by_255(green * alpha + np.uint64(out[o + ONE]) * keep)
                         red = by_255(red * alpha + np.uint64(out[o + TWO]) * keep)
                     else:
+                        if mode == LAID and z - there < fade:
+                            share = np.uint64((z - there) / fade * np.float32(256.0))
+                            mixed = ((mixed * share) >> S8) & MASK
+                            blue, green, red = mixed & BYTE, (mixed >> S32) & BYTE, (mixed >> S16) & BYTE
                         keep = BYTE - (mixed >> S48)
                         if keep > np.uint64(0):
                             blue += by_255(np.uint64(out[o]) * keep)
@@ -318,11 +326,15 @@ def open_box(colour: U8, depth: F32, canvas: U8, x0: int, y0: int, width: int, h
             colour[y, x, 2] = canvas[y0 + (y >> 1), x0 + (x >> 1), 2]
 
 
-@njit("void(uint8[:,:,::1], uint8[:,:,::1], int64, int64, int64, int64)", cache=True, nogil=True)
-def close_box(colour: U8, canvas: U8, x0: int, y0: int, width: int, height: int) -> None:
-    """Average a doubled buffer back into the canvas box at (x0, y0)."""
+_CLOSE = "void(uint8[:,:,::1], float32[:,::1], uint8[:,:,::1], float32[:,::1], int64, int64, int64, int64)"
+
+
+@njit(_CLOSE, cache=True, nogil=True)
+def close_box(colour: U8, near: F32, canvas: U8, depth: F32, x0: int, y0: int, width: int, height: int) -> None:
+    """Average a doubled buffer back into the canvas box at (x0, y0); ``depth`` there becomes the nearer of both."""
     for y in range(height):
         for x in range(width):
+            depth[y0 + y, x0 + x] = max(depth[y0 + y, x0 + x], near[2 * y, 2 * x])
             for k in range(3):
                 total = 2 + colour[2 * y, 2 * x, k] + colour[2 * y, 2 * x + 1, k]
                 total += colour[2 * y + 1, 2 * x, k] + colour[2 * y + 1, 2 * x + 1, k]

@@ -117,8 +117,12 @@ def skin_piece(mesh: source.BaseMesh, units: dict[str, np.ndarray], cover: Cover
     normals = surface.vertex_normals(v, surface.triangles(quads))
     c, n = v[quads].mean(1), normals[quads].mean(1)
     facing = n[:, 2] / np.maximum(np.linalg.norm(n, axis=1), 1e-9)
-    inner = (np.abs(c[:, 0]) < 0.36) & (np.abs(c[:, 1] - eye_y + 0.62) < 0.28) & (c[:, 2] < 1.0)
-    keep = (facing > -0.6) & (c[:, 2] > -0.5) & (~inner | (c[:, 2] > 0.55)) & (c[:, 1] > 3.4)
+    # The cavity of the mouth faces inwards, the throat around it outwards.
+    outward = n[:, 0] * c[:, 0] + n[:, 2] * (c[:, 2] - 0.3) > 0
+    inner = (np.abs(c[:, 0]) < 0.36) & (np.abs(c[:, 1] - eye_y + 0.62) < 0.28) & (c[:, 2] < 1.0) & ~outward
+    # A turning head uncovers the throat behind the jaw.
+    away = np.where(c[:, 1] > eye_y - 0.4, -0.6, -0.97)
+    keep = (facing > away) & (c[:, 2] > -0.5) & (~inner | (c[:, 2] > 0.55)) & (c[:, 1] > 3.4)
     hidden = cover.hides(v, eye_y)
     keep &= ~hidden[quads].all(1)
     quads, uv = quads[keep], uv[keep]
