@@ -70,7 +70,12 @@ def test_alpha_cmyk_grey_and_sixteen_bits_become_plain_colour() -> None:
 
 def test_a_large_picture_is_shrunk_to_the_working_size() -> None:
     photo = read_photo(saved(picture().resize((3000, 4000)), "JPEG"))
-    assert photo.original == (3000, 4000) and photo.image.shape[:2] == (WORK_SIDE, 1800) and "shrunk" in photo.notes
+    assert photo.original == (3000, 4000) and photo.image.shape[:2] == (WORK_SIDE, 1800) and photo.notes == ("shrunk",)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    sideways = read_photo(saved(picture().resize((5000, 4000)), "PNG", exif=exif, compress_level=1))
+    assert sideways.original == (4000, 5000) and set(sideways.notes) == {"shrunk", "rotated"}
+    assert sideways.image.shape[:2] == (WORK_SIDE, 1920)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from gpu_engine.avatar.onboarding.texture import filled
 
 F32 = NDArray[np.float32]
 SIDE = 256
+LIMIT = 1280
+"""Longer pictures are cut out at this size: no frame shows finer hair, and the filter's memory grows with the pixels."""
 WORK = 448
 """Longest side GrabCut works at; its cost grows with the pixels, its gain does not."""
 
@@ -91,6 +95,12 @@ def _cut(image: NDArray[np.uint8], sure: F32, face: Face) -> F32:
 
 def person_matte(image: NDArray[np.uint8], face: Face) -> F32:
     """Soft coverage float32[h, w] in 0..1 of the person in a picture uint8[h, w, 3] BGR; one connected figure."""
+    height, width = image.shape[:2]
+    if max(height, width) > LIMIT:
+        ratio = LIMIT / max(height, width)
+        small = cv2.resize(image, (round(width * ratio), round(height * ratio)), interpolation=cv2.INTER_AREA)
+        alpha = person_matte(np.asarray(small, np.uint8), replace(face, points=face.points * np.float32(ratio)))
+        return np.clip(cv2.resize(alpha, (width, height), interpolation=cv2.INTER_CUBIC), 0, 1).astype(np.float32)
     sure = person_probability(image, face)
     cut = _cut(image, sure, face)
     gap = face.eye_distance

@@ -56,7 +56,7 @@ def onboard(
     progress: Progress = lambda stage, share: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Make the pack of the person in ``photo``; about ten seconds on one core, under half a gigabyte.
+    """Make the pack of the person in ``photo``; about ten seconds on one core, under a gigabyte of memory.
 
     Args:
         name: the pack's name, lower case; ``display_name`` the shown one by language (by default the name).

@@ -173,14 +173,21 @@ def _too_many(name: str, width: int, height: int) -> PhotoError:
 
 def _decode(picture: Image.Image, raw: bytes, name: str) -> Photo:
     notes: list[str] = []
+    width, height = picture.size
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            turned = int(picture.getexif().get(0x0112, 1)) not in (0, 1)
+            orientation = int(picture.getexif().get(0x0112, 1))
+            turned = orientation not in (0, 1)
             if picture.format == "JPEG" and max(picture.size) > 2 * WORK_SIDE and not turned:
                 picture.draft("RGB", (WORK_SIDE, WORK_SIDE))
             picture.load()
-            upright = ImageOps.exif_transpose(picture)
+            loaded: Image.Image = picture
+            if max(picture.size) >= 2 * WORK_SIDE and picture.mode in ("RGB", "RGBA", "L", "LA", "CMYK"):
+                # Shrunk at once by whole pixels, so that at most one full-size copy is ever held.
+                loaded = picture.reduce(max(picture.size) // WORK_SIDE)
+                picture.close()
+            upright = ImageOps.exif_transpose(loaded)
     except (OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, EOFError, MemoryError) as error:
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
         raise _damaged(name, reason) from None
@@ -200,11 +207,11 @@ def _decode(picture: Image.Image, raw: bytes, name: str) -> Photo:
     if upright.mode in ("L", "1"):
         notes.append("grey")
     image: NDArray[np.uint8] = np.asarray(upright.convert("RGB"), np.uint8)[..., ::-1]
-    original = (image.shape[1], image.shape[0])
-    long = max(original)
-    if long > WORK_SIDE:
+    original = (height, width) if orientation in (5, 6, 7, 8) else (width, height)
+    if max(original) > WORK_SIDE:
         notes.append("shrunk")
-        ratio = WORK_SIDE / long
-        size = (round(original[0] * ratio), round(original[1] * ratio))
+    long = max(image.shape)
+    if long > WORK_SIDE:
+        size = (round(image.shape[1] * WORK_SIDE / long), round(image.shape[0] * WORK_SIDE / long))
         image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
     return Photo(np.ascontiguousarray(image), original, hashlib.sha256(raw).hexdigest(), tuple(notes))
