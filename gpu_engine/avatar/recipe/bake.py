@@ -35,7 +35,7 @@ def main() -> None:
         cv2.imwrite(str(out / "skin_albedo.png"), np.round(np.clip(encoded, 0, 1) * 255).astype(np.uint8)[..., ::-1])
     if "light" in args.stages:
         saved = np.load(out / "skin_paint.npz")
-        done = paint.Painted(*(saved[k].astype(np.float32) for k in ("albedo", "hit", "mouth", "pores")))
+        done = paint.Painted(*(saved[k].astype(np.float32) for k in ("albedo", "hit", "mouth", "pores", "soft")))
         done.hit = done.hit > 0.5
         plain = paint.srgb(*who.face.skin.base)
         np.save(out / "skin_linear.npy", paint.light_over(done, plain, np.load(out / "skin_light.npy")).astype(np.float16))

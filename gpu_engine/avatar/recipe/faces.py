@@ -10,7 +10,10 @@ PROPORTIONS = f"{MACRO}/proportions"
 
 @dataclass(frozen=True)
 class Complexion:
-    """Painted skin; colours are 8-bit sRGB of the unlit albedo."""
+    """Painted skin; colours are 8-bit sRGB of the unlit albedo, moles are (x, y under the eyes, radius) in dm.
+
+    ``soft_folds`` is the share of the light's small modelling that is smoothed away beside the nose.
+    """
 
     base: tuple[int, int, int]
     blush: tuple[int, int, int]
@@ -25,6 +28,7 @@ class Complexion:
     moles: tuple[tuple[float, float, float], ...] = ()
     stubble: float = 0.0
     creases: float = 0.0
+    soft_folds: float = 0.0
     make_up: float = 0.5
     brow_width: float = 1.0
     brow_lift: float = 0.0
@@ -151,7 +155,8 @@ AMARA = Face(
     rest={"mouthSmileLeft": 0.30, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.18, "cheekSquintRight": 0.18},
     skin=Complexion(
         base=(126, 84, 65), blush=(126, 66, 54), shadow=(68, 42, 34), lip=(116, 62, 54), lip_amount=0.50,
-        brow=(26, 19, 17), hair=(34, 27, 25), blush_amount=0.20, make_up=0.5, freckles=6, creases=1.25, brow_width=1.1,
+        brow=(26, 19, 17), hair=(34, 27, 25), blush_amount=0.20, make_up=0.5, freckles=6, brow_width=1.1,
+        creases=1.25, soft_folds=0.9,
         moles=((0.40, -0.24, 0.008), (-0.30, -0.18, 0.006)), roughness=0.50, specular=0.36,
     ),
     iris=Iris((84, 52, 34), (46, 28, 20), (18, 13, 12)),

@@ -218,7 +218,8 @@ def lashes(
         if name == blink and not upper:
             # The tear line has nowhere to lie between closed lids.
             full = full.copy()
-            full[0] = full[1] + grid[1] - grid[0] - np.array([0, 0, 0.012])
+            full[0] = full[1] + grid[1] - grid[0]
+            full[:2] -= [0, 0.004, 0.020]
         piece.units[name] = full.reshape(-1, 3)
     return piece
 
@@ -244,7 +245,7 @@ def glint(centre: np.ndarray, radius: float, side: str) -> Piece:
     """Catch-light quads on the cornea: key light up-left of the viewer, a faint fill below right."""
     verts, tris, uv, shade = [], [], [], []
     x0, y0, x1, y1 = GLINT_BOX
-    for k, (dx, dy, size) in enumerate(((-0.17, 0.15, 0.0140), (0.19, -0.17, 0.0055))):
+    for k, (dx, dy, size) in enumerate(((-0.17, 0.11, 0.0140), (0.19, -0.17, 0.0055))):
         p = centre + np.array([dx * radius, dy * radius, radius * 1.09])
         verts += [p + np.array([a * size, b * size, 0.0]) for a, b in ((-1, 1), (1, 1), (1, -1), (-1, -1))]
         uv += [(x0 + 1, y0 + 1), (x1 - 1, y0 + 1), (x1 - 1, y1 - 1), (x0 + 1, y1 - 1)]

@@ -21,8 +21,8 @@ from presenters import Presenter
 from scipy.ndimage import gaussian_filter, map_coordinates
 from scipy.spatial import cKDTree
 
-SKIN_HALF_WIDTH = (0.62, 1.05)
-"""Skin farther out than this (dm) below the collar bones and at the neck's root lies under clothes and would poke through."""
+SKIN_HALF_WIDTH = ((-0.75, 0.62), (-0.30, 0.70), (0.05, 0.72), (0.30, 1.20))
+"""Height over the neck's root → |x| (dm) beyond which skin lies under clothes and would poke through."""
 
 KEY_DIRECTION = np.array([-0.47, 0.36, 0.80])
 """Unit vector towards the key light, for pores."""
@@ -41,12 +41,14 @@ class Skin:
 
 @dataclass
 class Painted:
-    """Albedo f32[H, W, 3] (linear), coverage bool[H, W], mouth lining, lips and pore shading f32[H, W]."""
+    """Albedo f32[H, W, 3] (linear), coverage bool[H, W], and f32[H, W]: mouth lining and lips, pore shading, where light
+    is smoothed."""
 
     albedo: np.ndarray
     hit: np.ndarray
     mouth: np.ndarray
     pores: np.ndarray
+    soft: np.ndarray
 
 
 def skin_patch(mesh: source.BaseMesh) -> Skin:
@@ -54,7 +56,7 @@ def skin_patch(mesh: source.BaseMesh) -> Skin:
     body = mesh.group("body")
     centre = mesh.verts[mesh.faces[body]].mean(1)
     root = mesh.joint("neck")[1]
-    half = np.interp(centre[:, 1], [root - 0.75, root - 0.30], SKIN_HALF_WIDTH)
+    half = np.interp(centre[:, 1] - root, *zip(*SKIN_HALF_WIDTH, strict=True))
     body = body[(centre[:, 1] > 3.3) & (np.abs(centre[:, 0]) < half)]
     used, compact = np.unique(mesh.faces[body], return_inverse=True)
     step = surface.catmull_clark(compact.reshape(-1, 4), len(used))
@@ -135,6 +137,12 @@ class Canvas:
     def spot(self, cx: float, cy: float, rx: float, ry: float) -> np.ndarray:
         """Soft ellipse in face units, on both sides, on the front of the head."""
         return np.exp(-(((self.ax - cx) / rx) ** 2) - ((self.fy - cy) / ry) ** 2) * (self.z > 0.3)
+
+    def corners(self) -> np.ndarray:
+        """Small soft spots on the corners of the mouth."""
+        lips = (self.lips > 0.5) & self.hit & (np.abs(self.x) > 0.93 * self.mouth_half)
+        level = float(np.median(self.y[lips]))
+        return np.exp(-(((np.abs(self.x) - self.mouth_half) / 0.022) ** 2) - ((self.y - level) / 0.016) ** 2) * (self.z > 0.8)
 
 
 def _cells(canvas: Canvas, spacing: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -253,6 +261,7 @@ def _lips(c: Canvas, skin: Complexion) -> None:
     dark = np.exp(-(((c.y - seam) / (0.10 * height)) ** 2)) * c.lips
     corner = smooth(np.abs(c.x), 0.72 * c.mouth_half, 1.02 * c.mouth_half) * c.lips
     c.mix(lip * [0.42, 0.32, 0.32], 0.40 * dark + 0.18 * corner)
+    c.mix(lip * [0.50, 0.42, 0.42], 0.45 * c.corners())
     c.mix(srgb(104, 42, 40), c.inside)
 
 
@@ -304,7 +313,8 @@ def paint(mesh: source.BaseMesh, data: Path, who: Presenter, size: int = surface
     creases = skin.creases * _creases(c) if skin.creases else np.zeros(c.hit.shape, np.float32)
     c.albedo *= 1 - creases[..., None] * np.float32([0.16, 0.22, 0.22])
     mouth = np.maximum(c.inside, c.lips).astype(np.float32)
-    return Painted(np.clip(c.albedo, 0.002, 1), c.hit, mouth, _pores(c, skin.pore, creases))
+    soft = np.maximum(skin.soft_folds * c.spot(1.03, -0.53, 0.36, 0.30) ** 0.7, c.corners())
+    return Painted(np.clip(c.albedo, 0.002, 1), c.hit, mouth, _pores(c, skin.pore, creases), soft.astype(np.float32))
 
 
 def light_over(painted: Painted, plain: np.ndarray, light: np.ndarray) -> np.ndarray:
@@ -324,6 +334,8 @@ def light_over(painted: Painted, plain: np.ndarray, light: np.ndarray) -> np.nda
         logl[take] = grown[take]
         known[take] = 1
     logl = cv2.resize(logl, (size, size), interpolation=cv2.INTER_CUBIC)
+    broad = cv2.resize(cv2.GaussianBlur(cv2.resize(logl, (side, side)), (0, 0), side / 22), (size, size))
+    logl += (broad - logl) * painted.soft[..., None]
     out = np.exp(logl) * (painted.albedo / plain.astype(np.float32)) * painted.pores[..., None]
     # Lip corners stay a deep red instead of holes.
     out = np.maximum(out, painted.albedo * (0.14 * painted.mouth)[..., None])
