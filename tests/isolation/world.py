@@ -44,7 +44,9 @@ def furnish(party: Party, text: str) -> dict[str, str]:
         line = {"id": "l1", "text": text, "lang": "zh", "interruptible": True, "variants": []}
         segment = {"id": "s1", "kind": "opening", "title": text, "product_id": product.id, "lines": [line], "gap_s": 0}
         show = Show.objects.create(title=text, segments=[segment])
-        node, _ = Node.objects.get_or_create(id="nod_world", defaults={"name": "world", "hardware": {"motion_gateway": "ws://127.0.0.1:8770/dmcp"}})
+        node, _ = Node.objects.get_or_create(
+            id="nod_world", defaults={"name": "world", "hardware": {"motion_gateway": "ws://127.0.0.1:8770/dmcp"}}
+        )
         session = LiveSession.objects.create(
             show=show, channel=channel, state="live", epoch=1, node=node, requested_by=text, started_at=MOMENT, end_reason=text
         )
@@ -64,7 +66,14 @@ def furnish(party: Party, text: str) -> dict[str, str]:
         "sessions": session.id,
         "recordings": recording.id,
         "whep": "viewer-" + CANARY,
+        # Stock, the same for every tenant (SHARED).
+        "avatars": "lin",
+        "backdrops": "daylight",
     }
+
+
+SHARED = frozenset({"avatars", "backdrops"})
+"""Collections whose rows belong to nobody: every member of any tenant may read them, and nobody may write them."""
 
 
 def foreign_fields(ids: dict[str, str]) -> dict[str, str]:

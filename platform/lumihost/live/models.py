@@ -79,6 +79,7 @@ class Show(TenantModel):
     title = models.CharField(max_length=200)
     language = models.CharField(max_length=2, choices=Language.choices, default=Language.ZH)
     avatar = models.CharField(max_length=64, default="lin")
+    backdrop = models.CharField(max_length=64, default="daylight")
     voice_zh = models.CharField(max_length=64, default="zf_xiaoxiao")
     voice_en = models.CharField(max_length=64, default="af_heart")
     speed = models.FloatField(default=1.0)

@@ -38,6 +38,7 @@ def build(session: LiveSession) -> dict[str, Any]:
         "seed": zlib.crc32(session.pk.encode()),
         "lang": show.language,
         "avatar": show.avatar,
+        "backdrop": show.backdrop,
         "voice": {"zh": show.voice_zh, "en": show.voice_en, "speed": show.speed},
         "knowledge": knowledge,
         "show": {

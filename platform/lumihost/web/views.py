@@ -18,6 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
+from lumihost.web.isolation import isolate_page
+
 log = logging.getLogger(__name__)
 
 BUNDLE = Path(__file__).parent / "static" / "app"
@@ -82,7 +84,9 @@ def console(request: HttpRequest) -> HttpResponse:
         return render(request, "web/bundle_missing.html", status=503)
     language = "zh" if (get_language() or "").startswith("zh") else "en"
     config = {"language": language, "nonce": str(request.csp_nonce), "csrf_cookie": settings.CSRF_COOKIE_NAME}  # type: ignore[attr-defined]
-    return render(request, "web/console.html", {"bundle": bundle, "config": config, "language": language})
+    response = render(request, "web/console.html", {"bundle": bundle, "config": config, "language": language})
+    isolate_page(request.path, response)
+    return response
 
 
 @require_safe

@@ -72,6 +72,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant_id}/avatars/{id}/pack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The avatar as one glTF binary (docs/avatar-pack.md), or the part that ``Range`` asks for. */
+        get: operations["avatars_pack"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant_id}/avatars/{id}/portrait": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A picture of the avatar, head and shoulders. */
+        get: operations["avatars_portrait"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant_id}/backdrops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Backdrops every tenant may use. */
+        get: operations["backdrops_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant_id}/backdrops/{id}/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The studio as a picture. */
+        get: operations["backdrops_picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenant_id}/channels": {
         parameters: {
             query?: never;
@@ -679,8 +747,25 @@ export interface components {
             items: components["schemas"]["AvatarOut"][];
             next: string | null;
         };
-        /** @description An avatar a show may name. */
+        /** @description An avatar a show may name. ``version`` changes with the file. */
         AvatarOut: {
+            id: string;
+            name: components["schemas"]["Text"];
+            presents: string;
+            licence: components["schemas"]["LicenceOut"];
+            consent: components["schemas"]["ConsentOut"];
+            framings: string[];
+            bytes: number;
+            version: string;
+            /** @description Whether there is a picture of it. */
+            readonly has_portrait: boolean;
+        };
+        BackdropList: {
+            items: components["schemas"]["BackdropOut"][];
+            next: string | null;
+        };
+        /** @description A studio a show may be set in. */
+        BackdropOut: {
             id: string;
             name: components["schemas"]["Text"];
         };
@@ -726,6 +811,17 @@ export interface components {
             outcome: string;
             reason: string;
             at: number;
+        };
+        /** @description Whose likeness it is: ``synthetic`` shows no real person, ``person`` names who agreed and when. */
+        ConsentOut: {
+            /** @default  */
+            subject: string;
+            /** @default  */
+            statement: string;
+            /** @default  */
+            granted_by: string;
+            /** @default  */
+            granted_on: string;
         };
         /**
          * @description * `running` - Running
@@ -825,6 +921,15 @@ export interface components {
          * @enum {string}
          */
         LanguageEnum: "zh" | "en";
+        /** @description Under what a presenter may be used. */
+        LicenceOut: {
+            /** @default  */
+            spdx: string;
+            /** @default  */
+            origin: string;
+            /** @default  */
+            attribution: string;
+        };
         /** @description What the host says. ``{price}``, ``{list_price}``, ``{stock}``, ``{title}``, ``{link_no}`` are filled when spoken. */
         Line: {
             id: string;
@@ -974,6 +1079,7 @@ export interface components {
             title?: string;
             language?: components["schemas"]["LanguageEnum"];
             avatar?: string;
+            backdrop?: string;
             voice_zh?: string;
             voice_en?: string;
             /** Format: double */
@@ -1216,6 +1322,7 @@ export interface components {
             title: string;
             language?: components["schemas"]["LanguageEnum"];
             avatar?: string;
+            backdrop?: string;
             voice_zh?: string;
             voice_en?: string;
             /** Format: double */
@@ -1232,6 +1339,7 @@ export interface components {
             title: string;
             language?: components["schemas"]["LanguageEnum"];
             avatar?: string;
+            backdrop?: string;
             voice_zh?: string;
             voice_en?: string;
             /** Format: double */
@@ -1567,6 +1675,305 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AvatarList"][];
                 };
+            };
+            /** @description The request cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such thing for this caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    avatars_pack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "model/gltf-binary": string;
+                };
+            };
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "model/gltf-binary": string;
+                };
+            };
+            /** @description Not modified: `If-None-Match` names the present file */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such thing for this caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    avatars_portrait: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                };
+            };
+            /** @description Not modified: `If-None-Match` names the present file */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such thing for this caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    backdrops_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackdropList"][];
+                };
+            };
+            /** @description The request cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such thing for this caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    backdrops_picture: {
+        parameters: {
+            query?: {
+                /** @description `wide` (16:9, the default) or `tall` (9:16) */
+                shape?: "tall" | "wide";
+            };
+            header?: never;
+            path: {
+                id: string;
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                };
+            };
+            /** @description Not modified: `If-None-Match` names the present file */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be used */
             400: {

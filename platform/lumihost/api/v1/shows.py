@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from lumihost.api.pagination import NewestFirst
-from lumihost.avatars.catalogue import VOICES
+from lumihost.avatars.catalogue import BACKDROPS, VOICES, stock_avatars
 from lumihost.core.audit import actor_of
 from lumihost.knowledge.models import Product
 from lumihost.live import editing
@@ -64,6 +64,7 @@ class ShowSerializer(serializers.ModelSerializer[Show]):
     title = serializers.CharField(max_length=200)
     language = serializers.ChoiceField(choices=["zh", "en"], required=False)
     avatar = serializers.RegexField(r"^[a-z0-9_-]{1,64}$", required=False)
+    backdrop = serializers.CharField(max_length=64, required=False)
     voice_zh = serializers.CharField(max_length=64, required=False)
     voice_en = serializers.CharField(max_length=64, required=False)
     speed = serializers.FloatField(min_value=0.5, max_value=2.0, required=False)
@@ -72,10 +73,20 @@ class ShowSerializer(serializers.ModelSerializer[Show]):
     class Meta:
         model = Show
         fields = (
-            "id", "title", "language", "avatar", "voice_zh", "voice_en", "speed", "segments", "loop",
+            "id", "title", "language", "avatar", "backdrop", "voice_zh", "voice_en", "speed", "segments", "loop",
             "created_at", "updated_at",
         )  # fmt: skip
         read_only_fields = ("id", "created_at", "updated_at")
+
+    def validate_avatar(self, value: str) -> str:
+        """A pack that is here, or the one the show has already: a pack that was taken away must not block other changes."""
+        if self.instance is not None and value == self.instance.avatar:
+            return value
+        return _known(value, [avatar.id for avatar in stock_avatars()], "avatar")
+
+    def validate_backdrop(self, value: str) -> str:
+        """A studio of the engine."""
+        return _known(value, [backdrop.id for backdrop in BACKDROPS], "backdrop")
 
     def validate_voice_zh(self, value: str) -> str:
         """A Chinese voice."""
@@ -104,9 +115,12 @@ def _once(ids: list[str], what: str) -> None:
 
 
 def _voice(value: str, language: str) -> str:
-    known = [voice.id for voice in VOICES if voice.language == language]
+    return _known(value, [voice.id for voice in VOICES if voice.language == language], "voice")
+
+
+def _known(value: str, known: list[str], what: str) -> str:
     if value not in known:
-        raise ValidationError(f"There is no voice '{value[:40]}': use one of {', '.join(known)}.", code="does_not_exist")
+        raise ValidationError(f"There is no {what} '{value[:40]}': use one of {', '.join(known)}.", code="does_not_exist")
     return value
 
 

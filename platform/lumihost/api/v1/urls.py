@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.permissions import AllowAny
 
 from lumihost.api.v1.auth import LoginView, LogoutView, SessionView
-from lumihost.api.v1.avatars import AvatarViewSet, VoiceViewSet
+from lumihost.api.v1.avatars import AvatarViewSet, BackdropViewSet, VoiceViewSet
 from lumihost.api.v1.knowledge import FaqViewSet, ImportViewSet, ProductViewSet, ShopViewSet
 
 in_tenant: list[URLPattern | URLResolver] = [
@@ -20,6 +20,10 @@ in_tenant: list[URLPattern | URLResolver] = [
     path("faq/<str:pk>", FaqViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})),
     path("shop", ShopViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
     path("avatars", AvatarViewSet.as_view({"get": "list"})),
+    path("avatars/<str:pk>/pack", AvatarViewSet.as_view({"get": "pack"})),
+    path("avatars/<str:pk>/portrait", AvatarViewSet.as_view({"get": "portrait"})),
+    path("backdrops", BackdropViewSet.as_view({"get": "list"})),
+    path("backdrops/<str:pk>/picture", BackdropViewSet.as_view({"get": "picture"})),
     path("voices", VoiceViewSet.as_view({"get": "list"})),
     path("", include("lumihost.api.v1.live_urls")),
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from csp.constants import NONCE, NONE, SELF
 
 from lumihost.config import env
+from lumihost.web.isolation import static_headers
 
 PACKAGE = Path(__file__).resolve().parents[2]
 CHECKOUT = PACKAGE.parents[1]
@@ -130,6 +131,7 @@ MEDIA_URL = "/media/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/app/assets/"
 """Vite names these by their content."""
+WHITENOISE_ADD_HEADERS_FUNCTION = static_headers
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 
@@ -189,6 +191,7 @@ KNOWLEDGE_IMPORT_MAX_ROWS = 5000
 _engine = find_spec("gpu_engine")
 AVATAR_PACK_DIRS = [Path(folder) / "avatar" / "packs" for folder in (_engine and _engine.submodule_search_locations) or ()]
 AVATAR_PACK_DIRS.append(VAR / "packs")
+BACKDROP_DIRS = [Path(folder) / "stage" / "backdrops" for folder in (_engine and _engine.submodule_search_locations) or ()]
 
 LOGGING = {
     "version": 1,
