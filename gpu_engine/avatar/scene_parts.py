@@ -91,7 +91,7 @@ def base_ratio(pack: AvatarPack, parts: list[Part], size: tuple[int, int], px_pe
 
 def by_level(density: F32, count: int) -> list[NDArray[np.bool_]]:
     """Which triangles are drawn from each of ``count`` levels: the coarsest with about a texel per pixel."""
-    level = np.clip(np.floor(np.log2(np.maximum(density, 1e-3)) + 0.2), 0, count - 1).astype(int)
+    level = np.clip(np.floor(np.log2(np.maximum(density, 1e-3)) + 0.5), 0, count - 1).astype(int)
     return [level == k for k in range(count)]
 
 
