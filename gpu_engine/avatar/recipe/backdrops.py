@@ -194,8 +194,8 @@ def studio(tall: bool) -> None:
     while x < 2.6:
         box(x, x + 0.045, WALL - 0.05, WALL, 0.0, 3.0, dark, 0.004)
         x += 0.085
-    panel = material("panel", (0.52, 0.74, 1.0), 1, glow=0.62)
-    faint = material("faint", (0.40, 0.63, 0.95), 1, glow=0.34)
+    panel = material("panel", (0.48, 0.71, 1.0), 1, glow=0.42)
+    faint = material("faint", (0.38, 0.61, 0.95), 1, glow=0.24)
     rim = material("rim", (0.045, 0.07, 0.10), 0.35)
     for x0, x1, mat in ((-1.44, -1.16, faint), (-0.98, -0.14, panel), (0.04, 0.30, faint)):
         box(x0 - 0.03, x1 + 0.03, WALL - 0.13, WALL - 0.02, 0.55, 2.72, rim, 0.02)

@@ -83,19 +83,23 @@ def _spread(values: np.ndarray) -> np.ndarray:
         fill = (have == 0) & (weight > 1e-4)
         depth[fill] = blurred[fill]
         have[fill] = 1
-    return gaussian_filter(depth, 1.5)
+    return gaussian_filter(depth, 1.0)
 
 
-def _seen(points: np.ndarray, skin: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Points f64[n, 3] that the skin (vertices f64[m, 3]) does not hide from the camera."""
+def _surface(skin: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Depth of the skin (vertices f64[m, 3]) that faces the camera, by cell; -1000 where there is none."""
     row, col, z = _cells(skin, shape)
     face = np.full(shape, -1e3)
     np.maximum.at(face, (row, col), z)
     # Vertices are sparser than cells: a cell between them takes its neighbours'.
-    face = grey_closing(maximum_filter(face, 3), 5)
+    return grey_closing(maximum_filter(face, 3), 5)
+
+
+def _seen(points: np.ndarray, face: np.ndarray) -> np.ndarray:
+    """Points f64[n, 3] that the skin's surface ``face`` does not hide from the camera."""
     px = project(points)
-    c = np.clip(np.round(px[:, 0] / CELL).astype(int), 0, shape[1] - 1)
-    r = np.clip(np.round(px[:, 1] / CELL).astype(int), 0, shape[0] - 1)
+    c = np.clip(np.round(px[:, 0] / CELL).astype(int), 0, face.shape[1] - 1)
+    r = np.clip(np.round(px[:, 1] / CELL).astype(int), 0, face.shape[0] - 1)
     return points[points[:, 2] > face[r, c] - 0.22]
 
 
@@ -121,10 +125,11 @@ def grids(points: np.ndarray, behind: np.ndarray, skin: np.ndarray, eye_y: float
     every = _cells(flat, shape)
     outline = _quantile(*every, shape, 0.55)
     covered = np.isfinite(outline)
-    inside = np.clip((distance_transform_edt(covered) - 1.5) / 6.5, 0, 1)
+    inside = np.clip((distance_transform_edt(covered) - 0.5) / 2.0, 0, 1)
     inside = inside * inside * (3 - 2 * inside)
     edge = _spread(np.where(inside < 0.6, outline, np.nan))
-    near = _spread(_quantile(*_cells(_seen(flat, skin, shape), shape), shape, 0.85))
+    face = _surface(skin, shape)
+    near = _spread(_quantile(*_cells(_seen(flat, face), shape), shape, 0.85))
     deep = _spread(_quantile(*_cells(points[behind].reshape(-1, 3).astype(float), shape), shape, 0.80))
     y = fr.CAMERA_Y - (np.arange(shape[0]) * CELL - fr.PRINCIPAL[1]) / (fr.FOCAL_PX / fr.CAMERA_Z)
     if style == "lin":
@@ -173,6 +178,7 @@ def main() -> None:
     import paint
     import presenters
     import scene as sets
+    import source
     from hair import material as fibre
 
     parser = argparse.ArgumentParser()
@@ -182,11 +188,19 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--spp", type=int, default=12)
     parser.add_argument("--strands", type=int, default=0)
-    parser.add_argument("--only", choices=PLATES)
+    parser.add_argument("--only", choices=(*PLATES, "grids"), help="one plate, or new grids for the strands already there")
     args = parser.parse_args()
     who = presenters.presenter(args.who)
     out = args.out / who.name
     out.mkdir(parents=True, exist_ok=True)
+    if args.only == "grids":
+        mesh, _ = source.presenter(args.data, who.name)
+        skin, eye_y, old = paint.skin_patch(mesh).verts, float(mesh.joint("l-eye")[1]), dict(np.load(out / "groom.npz"))
+        points = old["points"].astype(np.float32)
+        np.savez_compressed(
+            out / "groom.npz", **old | grids(points, under(points, who.hair, skin, eye_y), skin, eye_y, who.hair)
+        )
+        return
     host = sets.Host(args.data, who, out)
     scene = sets.setup(args.scale, args.spp, host.eye, who.light)
     scene.cycles.max_bounces = 6

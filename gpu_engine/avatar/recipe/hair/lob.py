@@ -30,10 +30,10 @@ def _fall(
     side = np.where(start[:, 0] > part_x(start[:, 2], head), 1.0, -1.0)
     h0 = head.height(start)
     rank = np.clip(h0 / 1.0, 0, 1)
-    layer = u * (0.020 + 0.070 * rank**1.2 + 0.028 * rng.random(n))
+    layer = u * (0.024 + 0.084 * rank**1.2 + 0.028 * rng.random(n))
     front = np.clip((start[:, 2] - head.centre[2]) / (0.55 * u), 0, 1)
     sweep = 0.30 + 0.25 * (1 - front) + rng.normal(0, 0.06, n)
-    tight = rng.normal(0, 1.6, n) - 2.5 * (side < 0) + 9.0 * rng.random(n) ** 2
+    tight = rng.normal(0, 2.0, n) - 3.0 - 2.0 * (side < 0) + 7.0 * rng.random(n) ** 2
 
     def field(p: np.ndarray, d: np.ndarray, s: float) -> tuple[np.ndarray, np.ndarray]:
         rel = p - head.centre
@@ -153,7 +153,7 @@ def grow(
     upper = verts[verts[:, 1] > head.eye_y - head.unit]
     skull = Skull(upper, head.centre)
     # Hair presses the ears to the head a little.
-    skull.table = 0.6 * skull.table + 0.4 * Skull(upper[~head.is_ear(upper)], head.centre).table
+    skull.table = 0.85 * skull.table + 0.15 * Skull(upper[~head.is_ear(upper)], head.centre).table
     start, normal = roots(verts, tris, head, "lin", int(count * 1.45), rng)
     start, normal = start[:count], normal[:count]
     guide, guide_normal = roots(verts, tris, head, "lin", 2600, rng)
@@ -167,28 +167,28 @@ def grow(
     gpath = clump(gpath, gpath[lock], 0.55 * np.clip((s - 0.25) / 0.6, 0, 1) * np.ones((len(guide), 1)),
                   rng.normal(0, 0.05, (len(guide), 1, 3)))  # fmt: skip
     fall = np.radians(head.azimuth(gpath[:, middle]))
-    phase = 2.2 * fall + rng.normal(0, 1.1, len(guide))[lock] + rng.normal(0, 0.12, len(guide))
-    size = rng.uniform(0.055, 0.10, len(guide))[lock]
+    phase = 2.2 * fall + rng.normal(0, 0.75, len(guide))[lock] + rng.normal(0, 0.12, len(guide))
+    size = rng.uniform(0.065, 0.125, len(guide))[lock]
     key, guide_key = np.concatenate([start, path[:, middle]], 1), np.concatenate([guide, gpath[:, middle]], 1)
     near = nearest_guides(key, guide_key, side, gside)
     hold = 0.80 * np.clip((s - 0.08) / 0.62, 0, 1) ** 0.8 * rng.uniform(0.5, 1.0, (len(path), 1))
     path = clump(path, gpath[near], hold, rng.normal(0, 0.020, (len(path), 1, 3)) * (1.1 - 0.5 * s[..., None]))
     path = _wave(path, head, phase[near] + rng.normal(0, 0.10, len(path)), size[near])
-    loose = rng.random(len(path)) < 0.035
-    path = frizz(path, np.where(loose, 0.0075, 0.0022), rng)
+    loose = rng.random(len(path)) < 0.05
+    path = frizz(path, np.where(loose, 0.0060, 0.0022), rng)
     for _ in range(2):
         flat = solid.push(path[:, POINTS // 4 :].reshape(-1, 3), 0.035)
         path[:, POINTS // 4 :] = flat.reshape(len(path), -1, 3)
         path[:, POINTS // 4 :] = smooth(path[:, POINTS // 4 :], 2, 0.4)
     az, h = np.abs(head.azimuth(path)), head.height(path)
-    open_face = np.interp(h, FACE_HEIGHT, FACE_AZIMUTH) - 7.0
+    open_face = np.interp(h, FACE_HEIGHT, FACE_AZIMUTH) - 12.0
     path = path[~((az < open_face) & (h < 0.52) & (h > -1.5) & (path[..., 2] > head.centre[2])).any(1)]
-    path = path[in_company(path, 0.055 * head.unit * np.sqrt(max(1.0, 30000 / len(path))))]
+    path = path[in_company(path, 0.065 * head.unit * np.sqrt(max(1.0, 30000 / len(path))))]
     low = path[:, POINTS // 2 :]
     back = (np.abs(head.azimuth(low.mean(1))) > 96) | (low[..., 2].mean(1) < head.centre[2] - 0.18 * head.unit)
     radius = taper(len(path), POINTS, 0.00082, 0.22)
     baby, baby_radius = _baby(mesh, head, skull, rng)
-    melanin = np.clip(rng.normal(0.80, 0.05, len(path) + len(baby)), 0.66, 0.93)
+    melanin = np.clip(rng.normal(0.75, 0.06, len(path) + len(baby)), 0.58, 0.92)
     return (
         np.concatenate([path, baby]),
         np.concatenate([radius, baby_radius]),
