@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bpy
 import cv2
+import hands
 import numpy as np
 import outfits
 import paint
@@ -23,13 +24,12 @@ import shell as shells
 import source
 import surface
 import weave
-from scipy.ndimage import distance_transform_edt
 
 SIDE = 2048
 LIGHT_SIDE = 1024
 GUTTER = 7
-SHADOW_LIFT = 0.30
-"""Share of a sleeve's or hand's mean light that its darkest spots get: arms move out of the shadow they were baked in."""
+SHADOW_LIFT = {"skin": 0.75, "cloth": 0.7}
+"""Share of its mean light that the darkest spots of a hand or sleeve get: arms move out of the shadow they were baked in."""
 
 
 def bake_pose() -> dict[str, np.ndarray]:
@@ -217,19 +217,13 @@ def denoise(light: np.ndarray) -> np.ndarray:
     return cv2.bilateralFilter(flat, 5, 0.03 * peak, 2.0) ** 2
 
 
-def fill(image: np.ndarray, hit: np.ndarray) -> np.ndarray:
-    """Every empty texel takes its nearest painted one, so that no seam shows."""
-    index = distance_transform_edt(~hit, return_distances=False, return_indices=True)
-    return image[index[0], index[1]]
-
-
 def lift_shadows(shone: np.ndarray, colour: np.ndarray, skin: bool) -> np.ndarray:
     """Soft toe under the light float32[n, 3] of a moving part; skin's shadows turn warm, as light that went through it."""
     light = shone / np.maximum(colour, 1e-3)
     level = light.mean(-1, keepdims=True)
     mean = float(level.mean())
-    toe = SHADOW_LIFT * mean * np.exp(-level / (0.45 * mean))
-    warm = np.array([1.5, 0.85, 0.65]) if skin else np.array([0.97, 1.0, 1.05])
+    toe = SHADOW_LIFT["skin" if skin else "cloth"] * mean * np.exp(-level / (0.45 * mean))
+    warm = np.array([1.22, 0.94, 0.84]) if skin else np.array([0.97, 1.0, 1.05])
     return (light + toe * warm) * colour
 
 
@@ -246,17 +240,18 @@ def paint_clothes(clothes: Clothes) -> None:
         big[max(y0, 0) : y1, max(x0, 0) : x1] = t.hit[max(-y0, 0) : SIDE - y0, max(-x0, 0) : SIDE - x0]
         small_hit |= big.reshape(LIGHT_SIDE, 2, LIGHT_SIDE, 2).all((1, 3))
     small_hit &= raw.sum(-1) > 0
-    light = cv2.resize(denoise(fill(raw, small_hit)), (SIDE, SIDE), interpolation=cv2.INTER_CUBIC).clip(0)
+    light = cv2.resize(denoise(weave.fill(raw, small_hit)), (SIDE, SIDE), interpolation=cv2.INTER_CUBIC).clip(0)
     lit, albedo = light.copy(), np.full_like(light, 0.5)
     hit = np.zeros((SIDE, SIDE), bool)
+    nails = {side: hands.nails(clothes.mesh, side[0]) for side in ("left", "right")}
     for k, t in enumerate(every):
-        height, tint = seams.detail(clothes.outfit, clothes.ground, clothes.joints, clothes.who.face.skin, t, k)
+        height, tint = seams.detail(clothes.outfit, clothes.ground, clothes.joints, clothes.who.face.skin, nails, t, k)
         colour = (
             paint.srgb(*clothes.who.face.skin.base)
             if t.piece.material == "skin"
             else np.array(clothes.outfit.fabrics[t.piece.material].colour)
         )
-        gloss = 1.6 if t.piece.material != "skin" and clothes.outfit.fabrics[t.piece.material].weave == "silk" else 0.0
+        gloss = 0.7 if t.piece.material != "skin" and clothes.outfit.fabrics[t.piece.material].weave == "silk" else 0.0
         factor = tint * weave.shade(t, height, gloss)[..., None]
         x0, y0, x1, y1 = t.box
         ys, xs = np.nonzero(t.hit)
@@ -264,11 +259,13 @@ def paint_clothes(clothes: Clothes) -> None:
         ys, xs = ys[inside], xs[inside]
         shone = light[ys + y0, xs + x0]
         if t.piece.layer == "over":
-            shone = lift_shadows(shone, colour, t.piece.material == "skin")
+            # Sleeves meet the body in its own light.
+            away = np.clip((t.arm[ys, xs] - 0.55) / 0.4, 0, 1)[:, None] if t.piece.material == "main" else 1.0
+            shone = shone + away * (lift_shadows(shone, colour, t.piece.material == "skin") - shone)
         lit[ys + y0, xs + x0] = shone * factor[ys, xs]
         albedo[ys + y0, xs + x0] = (colour * tint)[ys, xs]
         hit[ys + y0, xs + x0] = True
-    lit, albedo = fill(lit, hit), fill(albedo, hit)
+    lit, albedo = weave.fill(lit, hit), weave.fill(albedo, hit)
     eye = (clothes.mesh.joint("l-eye") + clothes.mesh.joint("r-eye")) / 2
     scene = stage.setup(1.0, 1, eye, clothes.who.light)
     stage.tone(scene, lit, clothes.out / "cloth_lit.png")

@@ -10,8 +10,6 @@ import rig
 import source
 import surface
 
-TRIANGLES = 820
-"""Cage of one hand."""
 ISLANDS = {"left": (0.563, 0.77), "right": (0.355, 0.563)}
 """The hands' columns in the base mesh's UV layout; both lie below ``ISLAND_TOP`` (v up)."""
 ISLAND_TOP = 0.205
@@ -72,8 +70,25 @@ def wrist(sheet: cage.Sheet, forearm: np.ndarray) -> cage.Sheet:
     )  # fmt: skip
 
 
-def pieces(mesh: source.BaseMesh, weight: np.ndarray) -> list[cage.Piece]:
-    """Left and right hand."""
+def nails(mesh: source.BaseMesh, side: str) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Per finger: middle of the nail, unit direction to the tip, unit direction out of the nail."""
+    out = []
+    for finger in range(1, 6):
+        chain = np.array([mesh.joint(f"{side}-finger-{finger}-{k}") for k in range(1, 5)])
+        along = chain[3] - chain[2]
+        along /= np.linalg.norm(along)
+        chord = (chain[3] - chain[0]) / np.linalg.norm(chain[3] - chain[0])
+        # A bent finger's knuckles stand out on the side of the nail.
+        bow = (chain[1] + chain[2]) / 2 - chain[0]
+        up = bow - chord * (bow @ chord)
+        up -= along * (up @ along)
+        up /= np.linalg.norm(up)
+        out.append((chain[3] - along * 0.035 + up * 0.055, along, up))
+    return out
+
+
+def pieces(mesh: source.BaseMesh, weight: np.ndarray, count: int) -> list[cage.Piece]:
+    """Left and right hand with a cage of about ``count`` triangles each."""
     out = []
     for side in ("left", "right"):
         index = faces(mesh, side)
@@ -91,7 +106,7 @@ def pieces(mesh: source.BaseMesh, weight: np.ndarray) -> list[cage.Piece]:
         fine, fine_w = step.matrix @ verts, np.asarray(step.matrix @ w)
         uv = surface.refine_corners(corners)
         high = cage.join(fine, fine_w, [cage.split(step.faces, uv)])
-        low_v, low_t, low_uv = thin(fine[: len(verts)], quads, corners, TRIANGLES)
+        low_v, low_t, low_uv = thin(fine[: len(verts)], quads, corners, count)
         nearest = ((low_v[:, None] - fine[None, : len(verts)]) ** 2).sum(-1).argmin(1)
         low = cage.join(low_v, w[nearest], [(low_t, low_uv)])
         forearm = rig.skeleton(mesh)[[rig.INDEX[f"{side}_elbow"], rig.INDEX[f"{side}_wrist"]]]

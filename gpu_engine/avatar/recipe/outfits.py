@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import cage
 import drape
@@ -56,10 +56,11 @@ class Outfit:
     buttons: tuple[float, ...] = ()
     button_x: float = 0.05
     button_radius: float = 0.085
+    pad: float = 0.10
+    hand_triangles: int = 1080
     pocket: bool = True
     necklace: bool = False
     cuff: str = "plain"
-    seams: dict[str, float] = field(default_factory=dict)
 
 
 SLEEVE_LONGER = 0.22
@@ -99,19 +100,22 @@ OUTFITS: dict[str, Outfit] = {
             break_y=3.2, gorge=(0.26, 0.22), notch=1.0, tip=(0.50, 0.68), leaf=0.34, point=(0.012, 0.01), stand=0.22, lift=0.02,
             gap=0.045, rise=0.07,
         ),
-        buttons=(2.58,),
+        buttons=(2.58,), hand_triangles=640,
     ),
     "amara": Outfit(
         cloth=drape.Cloth(
             ease=0.11, sleeve_ease=0.17, extra=0.01, sleeve_extra=0.06, tension=25.0, bending=1.2, mass=0.06, hold=0.02,
             smooth=3, shoulder_hold=0.12, iron=2, press=2,
         ),
-        revers=tailor.Revers(break_y=3.56, gorge=(0.44, 0.18), notch=0.62, tip=(0.80, 0.46), belly=0.06, leaf=0.36, stand=0.18, roll=0.05),
+        revers=tailor.Revers(
+            break_y=3.56, gorge=(0.44, 0.18), notch=0.62, tip=(0.80, 0.46), belly=0.06, leaf=0.36, stand=0.18, roll=0.05,
+        ),
         fabrics={
-            "main": Fabric((0.008, 0.060, 0.040), 0.36, 0.5, 0.10, "silk"),
-            "button": Fabric((0.010, 0.055, 0.038), 0.3, 0.5, 0.0, "plain"), "gold": GOLD,
+            "main": Fabric((0.007, 0.050, 0.034), 0.52, 0.32, 0.25, "silk"),
+            "button": Fabric((0.008, 0.045, 0.032), 0.4, 0.4, 0.0, "plain"), "gold": GOLD,
         },
-        buttons=(3.40, 2.92, 2.44, 1.96), button_radius=0.055, button_x=0.0, pocket=False, necklace=True, cuff="shirt",
+        buttons=(3.40, 2.92, 2.44, 1.96), button_radius=0.048, button_x=0.0, pad=0.08, pocket=False, necklace=True,
+        cuff="shirt",
     ),
 }  # fmt: skip
 
@@ -146,6 +150,32 @@ def _loop_cuff(sheet: cage.Sheet, axis: np.ndarray, depth: float) -> cage.Sheet:
     return cage.Sheet(
         np.concatenate([sheet.verts, *rings]), np.concatenate([sheet.tris, np.array(tris, int).reshape(-1, 3)]),
         np.concatenate([sheet.uv, *uvs]), np.concatenate([sheet.weights, w, w, w]),
+    )  # fmt: skip
+
+
+def _tongue(sheet: cage.Sheet) -> cage.Sheet:
+    """Let the cage of the body run on under the sleeves at the armholes: no crack opens between the two layers."""
+    edges = cage.rim(sheet)
+    edges = edges[sheet.weights[:, 16:22].sum(1)[edges].min(1) > 0.12]
+    ids = np.unique(edges)
+    normals = surface.vertex_normals(sheet.verts, sheet.tris)
+    ring = np.concatenate([sheet.tris[:, [0, 1]], sheet.tris[:, [1, 2]], sheet.tris[:, [2, 0]]])
+    ring = np.concatenate([ring, ring[:, ::-1]])
+    inner = np.zeros((len(sheet.verts), 3))
+    count = np.zeros(len(sheet.verts))
+    np.add.at(inner, ring[:, 0], sheet.verts[ring[:, 1]])
+    np.add.at(count, ring[:, 0], 1)
+    away = sheet.verts[ids] - inner[ids] / count[ids, None]
+    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-6)
+    at = {int(v): k for k, v in enumerate(ids)}
+    n = len(sheet.verts)
+    tris = []
+    for a, b in edges.tolist():
+        tris += [[b, a, n + at[a]], [b, n + at[a], n + at[b]]]
+    lap = sheet.verts[ids] + 0.12 * away - 0.025 * normals[ids]
+    return cage.Sheet(
+        np.concatenate([sheet.verts, lap]), np.concatenate([sheet.tris, np.array(tris, int).reshape(-1, 3)]),
+        np.concatenate([sheet.uv, sheet.uv[ids]]), np.concatenate([sheet.weights, sheet.weights[ids]]),
     )  # fmt: skip
 
 
@@ -192,7 +222,7 @@ def _shirt_cuff(s: shells.Shell, joints: np.ndarray, side: str) -> cage.Piece:
     a = np.linspace(-np.pi, np.pi, 33)
     radius = np.interp(a, angle[order], np.hypot(flat @ across, flat @ front)[order], period=2 * np.pi)
     radius = np.convolve(np.pad(radius[:-1], 4, mode="wrap"), np.ones(9) / 9, "valid")
-    radius = np.append(radius, radius[0]) * 0.88
+    radius = np.append(radius, radius[0]) * 0.83
     ring = np.cos(a)[:, None] * front + np.sin(a)[:, None] * across
     rows = [(-0.25, 1.0), (0.2, 1.0), (0.385, 0.99), (0.40, 0.96), (0.25, 0.84)]
     points = np.stack([centre + d * (t + end - length[last].mean()) + ring * radius[:, None] * k for t, k in rows])
@@ -209,19 +239,19 @@ def _torso(s: shells.Shell, faces: np.ndarray, value: object) -> cage.Piece:
     centre = s.verts[quads].mean(1)
     facing = np.cross(s.verts[quads[:, 2]] - s.verts[quads[:, 0]], s.verts[quads[:, 3]] - s.verts[quads[:, 1]])
     facing = facing[:, 2] / np.linalg.norm(facing, axis=1)
-    fine = (facing > 0.0) & (centre[:, 1] > 2.1)
+    fine = (facing > 0.0) & (centre[:, 1] > 2.3)
+    # Next to a sleeve, which is fine there: edges must match.
+    fine |= (s.arm[quads].max(1) > 0.45) & (facing > -0.2)
     high, low = cage.sheets(s, faces, uv, fine)
-    return cage.Piece("torso", "mesh", "main", high.cut(value(high.verts)), low.cut(value(low.verts)), 190.0)
+    high, low = high.cut(value(high.verts)), low.cut(value(low.verts))
+    return cage.Piece("torso", "mesh", "main", high, _tongue(low), 190.0)
 
 
 def under_neckline(under: Under, verts: np.ndarray, neck_point: float, neck: np.ndarray) -> np.ndarray:
     """Positive below the neckline of the top."""
     x, y, z = verts.T
     front = np.clip((z - neck[2] - 0.1) / 0.35, 0, 1)
-    if under.vee:
-        shape = np.clip(1 - np.abs(x) / under.width, -0.3, 1)
-    else:
-        shape = np.exp(-((x / under.width) ** 4))
+    shape = np.clip(1 - np.abs(x) / under.width, -0.3, 1) if under.vee else np.exp(-((x / under.width) ** 4))
     return neck_point + 0.16 - (under.depth + 0.16) * shape * front - y
 
 
@@ -266,7 +296,7 @@ def _under(mesh: source.BaseMesh, weight: np.ndarray, outfit: Outfit, ground: ta
         inside = np.minimum(
             under_neckline(under, p, ground.neck_point, ground.neck), np.minimum(x - np.abs(p[:, 0]), above - 0.01)
         )
-        return np.minimum(inside, tailor.below_fold(outfit.shirt, ground, p)) if outfit.shirt else inside
+        return np.minimum(inside, tailor.below_fold(outfit.shirt or outfit.revers, ground, p))
 
     pieces = [cage.Piece("under", "mesh", "under", high.cut(value(high.verts)), low.cut(value(low.verts)), 210.0)]
     if outfit.shirt:
@@ -297,7 +327,8 @@ def _necklace(mesh: source.BaseMesh, weight: np.ndarray, ground: tailor.Ground) 
 
     tree = cKDTree(mesh.verts[ids])
     np_y, nz = ground.neck_point, ground.neck[2]
-    way = np.array([[-0.62, np_y + 0.30, nz - 0.25], [-0.52, np_y + 0.10, nz + 0.15], [-0.34, np_y - 0.22, nz + 0.6], [0, np_y - 0.50, nz + 0.9],
+    way = np.array([[-0.62, np_y + 0.30, nz - 0.25], [-0.52, np_y + 0.10, nz + 0.15], [-0.34, np_y - 0.22, nz + 0.6],
+                    [0, np_y - 0.50, nz + 0.9],
                     [0.34, np_y - 0.22, nz + 0.6], [0.52, np_y + 0.10, nz + 0.15], [0.62, np_y + 0.30, nz - 0.25]])  # fmt: skip
     path = CubicSpline(np.arange(7), way)(np.linspace(0, 6, 121))
     for _ in range(4):
@@ -315,6 +346,28 @@ def _necklace(mesh: source.BaseMesh, weight: np.ndarray, ground: tailor.Ground) 
     pend = mid + np.stack([0 * drop, -0.012 - 0.11 * drop, 0.016 + 0 * drop], 1)
     pendant = tailor.tube(pend, 0.020, 8, np.repeat(ws[60:61], 9, 0), "pendant", "gold", 150.0, 8)
     return [chain, pendant]
+
+
+def _build_shoulder(piece: cage.Piece, joints: np.ndarray, pad: float) -> None:
+    """A jacket's shoulder: raised at the sleeve head, upper sleeve drawn in below it; UVs stay."""
+    out, height = joints[rig.INDEX["left_shoulder"]][:2]
+    for sheet in (piece.high, piece.low):
+        side, y = np.abs(sheet.verts[:, 0]), sheet.verts[:, 1]
+        upper = np.clip((y - height + 0.30) / 0.45, 0, 1)
+        sheet.verts[:, 1] += pad * np.exp(-(((side - 1.02 * out) / 0.36) ** 2)) * upper
+        bulge = np.exp(-(((y - height + 0.55) / 0.85) ** 2)) * np.clip((side - out) / 0.35, 0, 1)
+        sheet.verts[:, 0] -= np.sign(sheet.verts[:, 0]) * 1.1 * pad * bulge
+
+
+def _cover(piece: cage.Piece, body: tailor.HeightField) -> None:
+    """A smoothed cut bridges hollows but sinks into what stands out: it must cover the skin, which is drawn down to y = 3.4."""
+    if piece.layer != "mesh":
+        return
+    for sheet in (piece.high, piece.low):
+        x, y, z = sheet.verts.T
+        inner = np.clip((1.25 - np.abs(x)) / 0.10, 0, 1) * np.clip((y - 3.0) / 0.3, 0, 1) * np.clip((z - 0.35) / 0.2, 0, 1)
+        room = 0.045 + 0.06 * np.clip((np.abs(x) - 0.55) / 0.25, 0, 1)
+        sheet.verts[:, 2] += inner * np.clip(body(x, y) + room - z, 0, 0.4)
 
 
 def assemble(
@@ -346,7 +399,13 @@ def assemble(
         pieces.append(tailor.button(ground, outfit.button_x, y, outfit.button_radius, 230.0, f"button_{k}"))
     if outfit.necklace:
         pieces += _necklace(mesh, weight, ground)
-    pieces += hands.pieces(mesh, weight)
+    pieces += hands.pieces(mesh, weight, outfit.hand_triangles)
     if outfit.shirt:
         pieces += [_shirt_cuff(s, joints, side) for side in ("left", "right")]
+    body = tailor.HeightField(mesh.verts, surface.triangles(mesh.faces[mesh.group("body")]))
+    for piece in pieces:
+        if piece.material == "main":
+            _build_shoulder(piece, joints, outfit.pad)
+        if piece.material in ("main", "button"):
+            _cover(piece, body)
     return pieces, ground

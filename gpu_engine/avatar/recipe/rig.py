@@ -49,8 +49,8 @@ NARROW = 0.15
 SPREAD_DEG = 4.5
 STRAIGHTEN_DEG = 27.0
 """The base mesh holds its forearms 45 degrees forward; what is left reads as a relaxed bend."""
-CURL_DEG = (9.0, 17.0, 13.0)
-"""Flexion per finger joint, from the knuckle out."""
+CURL_DEG = (4.0, 5.0, 3.0)
+"""Flexion per finger joint, from the knuckle out, on top of the base mesh's own: open enough for a palm shown to the viewer."""
 
 
 def weights(mesh: source.BaseMesh) -> np.ndarray:

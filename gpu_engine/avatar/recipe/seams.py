@@ -8,13 +8,12 @@ import numpy as np
 import outfits
 import tailor
 import weave
-from scipy.ndimage import gaussian_filter
 
 
 def _torso(outfit: outfits.Outfit, ground: tailor.Ground, t: weave.Texels, height: np.ndarray, tint: np.ndarray) -> None:
     x, y = t.pos[..., 0], t.pos[..., 1]
     top, break_y = ground.neck_point, outfit.revers.break_y
-    armhole = t.line(gaussian_filter(t.arm - 0.5, 2.0))
+    armhole = t.line(t.arm - 0.5)
     height += weave.groove(armhole, 0.012, 0.012)
     below = np.clip((break_y + 0.04 - y) / 0.05, 0, 1)
     height += _creases(t, outfit, ground)
@@ -52,8 +51,12 @@ def _creases(t: weave.Texels, outfit: outfits.Outfit, ground: tailor.Ground) -> 
     pull = np.sin(9.0 * np.arctan2(dy, dx + 0.12) + 0.9 * wander) * np.exp(-np.hypot(dx, dy) / 0.55) * np.clip(dx / 0.25, 0, 1)
     px, py = side - 1.15, y - (ground.neck_point - 1.45)
     reach = np.hypot(px, py)
-    pit = np.sin(11.0 * np.arctan2(py, -px + 0.05) + 1.1 * wander) * np.exp(-((reach / 0.55) ** 2)) * np.clip(reach / 0.2, 0, 1)
-    return 0.013 * pull + 0.016 * pit + 0.008 * wander * np.clip((ground.neck_point - 1.6 - y) / 1.0, 0, 1)
+    pit = (
+        np.sin(11.0 * np.arctan2(py, -px + 0.05) + 1.1 * wander)
+        * np.exp(-((reach / 0.55) ** 2))
+        * np.clip((reach - 0.15) / 0.35, 0, 1)
+    )
+    return 0.013 * pull + 0.010 * pit + 0.008 * wander * np.clip((ground.neck_point - 1.6 - y) / 1.0, 0, 1)
 
 
 def _sleeve(outfit: outfits.Outfit, joints: np.ndarray, t: weave.Texels, height: np.ndarray, tint: np.ndarray) -> None:
@@ -62,7 +65,7 @@ def _sleeve(outfit: outfits.Outfit, joints: np.ndarray, t: weave.Texels, height:
     length, angle = cage.along_arm(t.pos.reshape(-1, 3).astype(float), axis)
     length, angle = length.reshape(t.hit.shape), angle.reshape(t.hit.shape)
     arm = np.linalg.norm(axis[1] - axis[0]) + np.linalg.norm(axis[2] - axis[1])
-    armhole = t.line(gaussian_filter(t.arm - 0.5, 2.0))
+    armhole = t.line(t.arm - 0.5)
     height += weave.groove(armhole, 0.012, 0.012)
     # Sleeve head: the fullness eased into the armhole.
     height += 0.006 * np.exp(-(((armhole - 0.09) / 0.05) ** 2))
@@ -101,7 +104,7 @@ def _under(outfit: outfits.Outfit, ground: tailor.Ground, t: weave.Texels, heigh
         t.hit.shape
     )
     if under.band:
-        height += weave.groove(t.line(gaussian_filter(edge - under.band, 1.0)), 0.010, 0.012)
+        height += weave.groove(t.line(edge - under.band), 0.010, 0.012)
         height += 0.010 * np.exp(-(((edge - under.band / 2) / (under.band / 2)) ** 2))
     else:
         x, y = t.pos[..., 0], t.pos[..., 1]
@@ -112,7 +115,28 @@ def _under(outfit: outfits.Outfit, ground: tailor.Ground, t: weave.Texels, heigh
             )
 
 
-def _hand(skin: faces.Complexion, joints: np.ndarray, t: weave.Texels, height: np.ndarray, tint: np.ndarray) -> None:
+PALM = (np.array([216, 158, 132]) / 255) ** 2.2
+"""Linear colour palms tend to."""
+Nails = dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+
+
+def _nail(nail: tuple[np.ndarray, np.ndarray, np.ndarray], t: weave.Texels, height: np.ndarray, tint: np.ndarray) -> None:
+    centre, along, up = nail
+    d = t.pos - centre
+    a, c = d @ along, d @ np.cross(along, up)
+    r = np.hypot(a / 0.062, c / 0.048) ** 1.0
+    here = np.clip((t.normal @ up - 0.15) / 0.25, 0, 1) * (np.abs(d @ up) < 0.12)
+    plate = np.clip((1.0 - r) / 0.14, 0, 1) * here
+    rim = np.exp(-(((r - 1.0) / 0.12) ** 2)) * here
+    white = plate * np.clip((a - 0.030) / 0.012, 0, 1)
+    height += 0.004 * plate - 0.003 * rim
+    tint *= 1 + plate[..., None] * np.array([0.06, 0.01, 0.03]) + white[..., None] * np.array([0.03, 0.08, 0.10])
+    tint *= 1 - rim[..., None] * np.array([0.05, 0.10, 0.10])
+
+
+def _hand(
+    skin: faces.Complexion, joints: np.ndarray, nails: Nails, t: weave.Texels, height: np.ndarray, tint: np.ndarray
+) -> None:
     """Warmer knuckles and finger tips, lighter palms; creases come with the mesh."""
     side = "left" if t.piece.name.endswith("left") else "right"
     wrist = joints[cage.rig.INDEX[f"{side}_wrist"]]
@@ -120,24 +144,43 @@ def _hand(skin: faces.Complexion, joints: np.ndarray, t: weave.Texels, height: n
     tip = np.clip((reach - 1.1) / 0.7, 0, 1)
     blush = np.array([skin.blush[k] / max(skin.base[k], 1) for k in range(3)]) ** 2.2
     blotch = np.clip(0.5 + 0.35 * weave.noise(t.hit.shape, 0.10 * t.density, 11), 0, 1)
-    amount = (0.20 + 0.30 * tip + 0.18 * (blotch - 0.5))[..., None]
+    amount = (0.08 + 0.22 * tip + 0.18 * (blotch - 0.5))[..., None]
     tint *= 1 + (blush - 1) * amount
+    up = np.mean([n[2] for n in nails[side][1:]], 0)
+    palm = (
+        np.clip((-(t.normal @ (up / np.linalg.norm(up))) - 0.05) / 0.6, 0, 1)[..., None]
+        * np.clip((reach - 0.1) / 0.4, 0, 1)[..., None]
+    )
+    # Palms hold little melanin: the darker the skin, the more they differ from the back of the hand.
+    base = (np.array(skin.base) / 255) ** 2.2
+    tint *= 1 + palm * (np.clip(0.62 * PALM / base + 0.38, 1.18, 2.4) - 1)
+    for nail in nails[side]:
+        _nail(nail, t, height, tint)
 
 
 def detail(
-    outfit: outfits.Outfit, ground: tailor.Ground, joints: np.ndarray, skin: faces.Complexion, t: weave.Texels, seed: int
+    outfit: outfits.Outfit,
+    ground: tailor.Ground,
+    joints: np.ndarray,
+    skin: faces.Complexion,
+    nails: Nails,
+    t: weave.Texels,
+    seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Height (dm) float64[h, w] and albedo factor float64[h, w, 3] of one piece."""
-    kind = "skin" if t.piece.material == "skin" else outfit.fabrics[t.piece.material].weave
-    height, grain = weave.weave(t, kind, 40 + 10 * seed)
-    tint = np.repeat(grain[..., None], 3, 2)
     name = t.piece.name
+    kind = "skin" if t.piece.material == "skin" else outfit.fabrics[t.piece.material].weave
+    cloth, grain = weave.weave(t, kind, 40 + 10 * seed)
+    if name == "torso" or name.startswith("sleeve"):
+        # Two islands meet at the armhole: their unevenness must not end in a step there.
+        cloth = cloth * np.clip(np.abs(t.arm - 0.5) / 0.15, 0.1, 1)
+    height, tint = np.zeros_like(cloth), np.repeat(grain[..., None], 3, 2)
     if name == "torso":
         _torso(outfit, ground, t, height, tint)
     elif name.startswith("sleeve"):
         _sleeve(outfit, joints, t, height, tint)
     elif name.startswith("hand"):
-        _hand(skin, joints, t, height, tint)
+        _hand(skin, joints, nails, t, height, tint)
     elif name.startswith(("lapel", "collar", "shirt")):
         _leaf(t, height, 0.0035)
     elif name == "under":
@@ -148,4 +191,5 @@ def detail(
         for a in range(4):
             hole = np.hypot(rel[..., 0] - 0.016 * (1 - 2 * (a & 1)), rel[..., 1] - 0.016 * (1 - 2 * (a >> 1)))
             tint *= np.where(hole < 0.009, 0.25, 1.0)[..., None]
-    return height, tint
+    # Seams sink deep into wool and barely into silk.
+    return cloth + height * (0.45 if kind == "silk" else 1.0), tint

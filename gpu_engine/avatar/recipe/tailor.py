@@ -120,9 +120,10 @@ def lapel(shape: Revers, ground: Ground, sign: float, density: float) -> cage.Pi
     width = np.linalg.norm(outer - inner, axis=1)[:, None]
     fold = np.clip(width / 0.30, 0, 1)
     rise = shape.lift + shape.roll * fold * np.exp(-(((w * width - 0.10) / 0.16) ** 2)) + 0.012 * np.sin(np.pi * w) * fold
-    z = z + np.where(w < 0.01, -0.05, rise)
+    z = z + np.where(w < 0.01, -0.05 * np.clip(width / 0.2, 0, 1), rise)
     z[:, -1] -= shape.lift + 0.03
-    z[0] = z[0] * 0 + ground.field(sign * xy[0, :, 0], xy[0, :, 1]) - 0.01
+    # The point of the lapel lies on the front, not in it: sunken texels would bake black.
+    z[0] = ground.field(sign * xy[0, :, 0], xy[0, :, 1]) + 0.006
     points = np.stack([sign * xy[..., 0], xy[..., 1], z], -1)
     edge = points[-1:].copy()
     edge[..., 2] -= shape.lift + 0.04
@@ -190,16 +191,23 @@ def collar(shape: Revers, ground: Ground, density: float, name: str = "collar", 
     points = np.concatenate([left, right], 1)
     _, _, weights = ground.near(points)
     total = points.shape[1]
-    cols = [0, 1, 3, 5, 7, 10, 14, 19, 24, 29, 34, 40, half]
+    cols = [0, 1, 3, 5, 7, 9, 11, 13, 16, 19, 22, 25, 28, 32, 36, 41, half]
     cols = cols + [total - 1 - c for c in reversed(cols[:-1])]
-    return cage.grid_piece(name, "mesh", material, points, weights, [0, 2, 3, 5, 9, 14, 18, 19], cols, density)
+    piece = cage.grid_piece(name, "mesh", material, points, weights, [0, 2, 3, 5, 9, 14, 18, 19], cols, density)
+    if shape.notch >= 1.0:
+        # A shirt's collar ends in a corner: its turned end would show as a dark tick at the fold.
+        grid = piece.low.verts.reshape(8, len(cols), 3)
+        grid[:4, 0], grid[:4, -1] = grid[:4, 1], grid[:4, -2]
+    return piece
 
 
 def inside_front(shape: Revers, ground: Ground, verts: np.ndarray, margin: float) -> np.ndarray:
     """Positive where cloth stays, negative inside the opened front and above the collar's fold."""
     curve = roll_line(shape, ground, np.linspace(0, 1, 60))
     y = verts[:, 1]
-    x = np.interp(y, curve[:, 1], curve[:, 0] + margin, left=-1.0, right=curve[-1, 0] + margin)
+    # The cut hides under the lapel, and closes to its fold where the lapel ends.
+    tuck = margin * np.clip((curve[:, 1] - shape.break_y) / 0.35 * 1.4 - 0.4, -0.4, 1)
+    x = np.interp(y, curve[:, 1], curve[:, 0] + tuck, left=-1.0, right=curve[-1, 0] + margin)
     below = np.clip((shape.break_y - y) / 0.02, 0, 1)
     front = np.clip((verts[:, 2] - ground.neck[2] - 0.05) / 0.2, 0, 1)
     opening = (np.abs(verts[:, 0]) - x) * (1 - below) + below

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 import cage
 import numpy as np
 import surface
-from scipy.ndimage import distance_transform_edt, gaussian_filter
+from scipy.ndimage import binary_erosion, distance_transform_edt, gaussian_filter
 
 LIGHTS: tuple[tuple[tuple[float, float, float], float], ...] = (
-    ((-8.5, 6.0, 11.0), 1.0), ((9.0, 1.5, 10.5), 0.25), ((0.0, -4.0, 12.0), 0.07), ((7.0, 4.5, -11.0), 0.30), ((-7.0, 4.5, -11.0), 0.25),
+    ((-8.5, 6.0, 11.0), 1.0), ((9.0, 1.5, 10.5), 0.25), ((0.0, -4.0, 12.0), 0.07),
+    ((7.0, 4.5, -11.0), 0.30), ((-7.0, 4.5, -11.0), 0.25),
 )  # fmt: skip
 """Directions and relative strengths of the scene's lights as seen from the chest."""
 AMBIENT = 0.22
+
+
+def fill(image: np.ndarray, hit: np.ndarray) -> np.ndarray:
+    """Every texel outside ``hit`` takes the value of its nearest one inside."""
+    index = distance_transform_edt(~hit, return_distances=False, return_indices=True)
+    return image[index[0], index[1]]
 
 
 @dataclass
@@ -43,7 +50,9 @@ class Texels:
     def line(self, field: np.ndarray) -> np.ndarray:
         """Distance (dm) of each texel to the zero line of a smooth ``field``."""
         gy, gx = np.gradient(field)
-        return np.abs(field) / np.maximum(np.hypot(gx, gy) * self.density, 1e-4)
+        # At the border of the island the field stops: its slope there is the slope just inside.
+        slope = fill(np.hypot(gx, gy), binary_erosion(self.hit, iterations=2))
+        return np.abs(field) / np.maximum(slope * self.density, 1e-4)
 
     def inset(self) -> np.ndarray:
         """Distance (dm) to the border of the piece's island."""
@@ -74,8 +83,7 @@ def texels(piece: cage.Piece, offset: tuple[float, float], density: float) -> Te
     corner = (px[t] - [x0, y0]) / [w, h]
     out, hit = surface.texel_map(np.ascontiguousarray(corner), np.ascontiguousarray(values), w, h)
     # Outside the island every field goes on smoothly: gradients at the border stay small.
-    index = distance_transform_edt(~hit, return_distances=False, return_indices=True)
-    out = out[index[0], index[1]]
+    out = fill(out, hit)
     return Texels(
         piece, (int(x0), int(y0), int(x1), int(y1)), hit, out[..., :3], out[..., 3:6], out[..., 6:9], out[..., 9:12],
         out[..., 12:14], out[..., 14], density,
@@ -117,7 +125,7 @@ def weave(t: Texels, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
             + 0.0016 * mid
             + 0.011 * wide
         )
-        return h, 1 + 0.14 * noise(shape, 0.9, seed + 5) + 0.05 * mid
+        return h, 1 + 0.10 * noise(shape, 0.9, seed + 5) + 0.02 * mid
     if kind == "rib":
         phase = 2 * np.pi * u / 0.044
         stitch = np.sin(2 * np.pi * v / 0.030 + np.where(np.sin(phase) > 0, 0.0, np.pi))
@@ -126,7 +134,11 @@ def weave(t: Texels, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == "poplin":
         return 0.0005 * fine + 0.0008 * mid + 0.010 * wide, 1 + 0.012 * fine
     if kind == "silk":
-        return 0.0002 * fine + 0.0009 * mid + 0.014 * wide, 1 + 0.02 * np.sin(2 * np.pi * v / 0.012) + 0.015 * wide
+        # Long soft falls of cloth instead of a grain.
+        falls = gaussian_filter(np.random.default_rng(seed + 3).standard_normal(shape), (0.75 * d, 0.085 * d), mode="wrap")
+        return 0.0002 * fine + 0.011 * falls / falls.std() + 0.005 * wide, 1 + 0.012 * np.sin(
+            2 * np.pi * v / 0.014
+        ) + 0.01 * wide
     if kind == "skin":
         lines = noise(shape, 0.012 * d, seed + 7)
         return 0.0010 * lines + 0.0012 * mid, 1 + 0.02 * lines + 0.03 * mid
@@ -138,7 +150,7 @@ def shade(t: Texels, height: np.ndarray, gloss: float = 0.0) -> np.ndarray:
 
     ``gloss`` is how much a highlight outshines the cloth's own colour (silk), as seen by the camera in front.
     """
-    gy, gx = np.gradient(height * t.density)
+    gy, gx = np.gradient(fill(height, t.hit) * t.density)
     n = t.normal - (t.across * gx[..., None] + t.down * gy[..., None])
     n /= np.linalg.norm(n, axis=-1, keepdims=True)
     bumped, smooth = np.full(height.shape, AMBIENT), np.full(height.shape, AMBIENT)
