@@ -1,7 +1,7 @@
 """Milliseconds a frame and share of a core of every shipped pack: ``python -m tests.bench render``.
 
 Frames talk, turn the head, breathe and beat with the arms, so nothing is at rest. CPU time is this thread's (renderer) or this
-process's (with encode: RGB to I420 and x264 ultrafast on one thread). Then three hosts talk at once, each in a process of its
+process's (with encode: the body's own, x264 on one thread). Then three hosts talk at once, each in a process of its
 own paced at 25 fps, on two cores: a frame that is not ready when the next is due counts as dropped.
 
 ``RENDERERS`` names what is measured; a peer adds a line.
@@ -14,17 +14,18 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
-import av
 import numpy as np
 
 from gpu_engine.avatar.cpu import STAGES, CpuRenderer
 from gpu_engine.avatar.pack import load_pack, shipped_packs
 from gpu_engine.avatar.renderer import AvatarRenderer
 from gpu_engine.avatar.sheet import VISEMES, pose_frame
+from gpu_engine.body.encoder import VideoEncoder
 from gpu_engine.motion.vocabulary import MotionFrame
+from gpu_engine.session.clock import VIDEO_CLOCK_HZ
+from gpu_engine.session.spec import Video
 from tests.bench.table import print_table, save
 
 HEIGHTS = (360, 720, 1080)
@@ -53,22 +54,17 @@ def talking(count: int) -> list[MotionFrame]:
 
 
 class Encoder:
-    """x264 ultrafast, zero latency, one thread, as the body's picture is encoded."""
+    """The body's own H.264 encoder."""
 
     def __init__(self, width: int, height: int) -> None:
-        self.context = av.CodecContext.create("libx264", "w")
-        self.context.width, self.context.height, self.context.pix_fmt = width, height, "yuv420p"
-        self.context.time_base, self.context.framerate = Fraction(1, FPS), Fraction(FPS)
-        self.context.thread_count = 1
-        self.context.options = {"preset": "ultrafast", "tune": "zerolatency", "crf": "24"}
-        self.index = 0
+        self._encoder = VideoEncoder(Video(width=width, height=height, fps=FPS))
+        self._index = 0
 
     def encode(self, canvas: np.ndarray) -> int:
         """Bytes of this frame's packets."""
-        frame = av.VideoFrame.from_ndarray(canvas, format="bgr24").reformat(format="yuv420p")
-        frame.pts = self.index
-        self.index += 1
-        return sum(p.size for p in self.context.encode(frame))
+        pts = self._index * VIDEO_CLOCK_HZ // FPS
+        self._index += 1
+        return sum(len(packet.data) for packet in self._encoder.encode(canvas, pts, 0))
 
 
 def measure(name: str, pack: str, height: int, frames: int) -> dict[str, Any]:
@@ -136,6 +132,8 @@ def _talk(pack: str, height: int, seconds: float, start: Any, out: Any) -> None:
 
 def three_at_once(height: int, seconds: float) -> list[dict[str, Any]]:
     """Three processes on two cores, each paced at 25 fps for ``seconds``."""
+    from tests.bench import bench_render  # children find the function by this name, however this file was started
+
     packs = (shipped_packs() * 3)[:3]
     context = multiprocessing.get_context("spawn")
     start, out = context.Barrier(3), context.Queue()
@@ -143,7 +141,7 @@ def three_at_once(height: int, seconds: float) -> list[dict[str, Any]]:
     mine = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
-        workers = [context.Process(target=_talk, args=(p, height, seconds, start, out)) for p in packs]
+        workers = [context.Process(target=bench_render._talk, args=(p, height, seconds, start, out)) for p in packs]
         for worker in workers:
             worker.start()
         results = [out.get(timeout=seconds * 20 + 60) for _ in workers]
