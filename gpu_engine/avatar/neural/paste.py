@@ -12,7 +12,7 @@ from gpu_engine.avatar.neural.manifest import Head
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
-_CHANGED = 22.0
+_CHANGED = 10.0
 """Grey levels of change from which the recording's detail gives way to the network's."""
 
 
