@@ -30,25 +30,24 @@ class Reception:
     duplicate: int = 0
     refused: int = 0
     jitter_ms: float = 0.0
-    _first: int = -1
-    _highest: int = -1
+    _first: int | None = None
+    _highest: int = 0
     _transit_ms: float | None = None
     _seen: deque[int] | None = None
 
     @property
     def lost(self) -> int:
         """Frames that were numbered and never came."""
-        expected = self._highest - self._first + 1 if self._first >= 0 else 0
-        return max(0, expected - self.received)
+        return 0 if self._first is None else max(0, self._highest - self._first + 1 - self.received)
 
     @property
     def last_sequence(self) -> int:
         """The highest number seen, −1 before the first."""
-        return self._highest % _MODULUS if self._highest >= 0 else -1
+        return -1 if self._first is None else self._highest % _MODULUS
 
     def take(self, sequence: int, ts_ms: float, arrived_ms: float) -> Arrival:
         """Count a frame; numbers wrap at 2^32."""
-        if self._first < 0:
+        if self._first is None:
             self._first = self._highest = sequence
             self._seen = deque([sequence], maxlen=_SEEN)
             self._count(ts_ms, arrived_ms)

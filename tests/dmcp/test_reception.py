@@ -32,6 +32,13 @@ def test_numbers_wrap() -> None:
     assert (reception.lost, reception.last_sequence) == (0, 1)
 
 
+def test_a_frame_from_before_the_first_does_not_end_the_count_of_losses() -> None:
+    reception, arrivals = received(0, 2**32 - 1, 1, 4)
+
+    assert [a.value for a in arrivals] == ["next", "reordered", "next", "next"]
+    assert (reception.received, reception.lost, reception.last_sequence) == (4, 2, 4)
+
+
 @given(st.lists(st.booleans(), min_size=2, max_size=200), st.integers(0, 2**32 - 1))
 def test_what_is_dropped_between_two_frames_is_lost(kept: list[bool], first: int) -> None:
     kept = [True, *kept, True]
