@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
 from gpu_engine.dmcp import SUBPROTOCOL
@@ -55,6 +55,8 @@ class DmcpClient:
         self.last_report: m.Report | None = None
         self.errors: list[m.Error] = []
         """The last refusals, newest last."""
+        self.unreadable = 0
+        """Messages that were not understood and left out."""
         self._socket = socket
         self._encoding = encoding
         self._newest: Motion | None = None
@@ -80,6 +82,8 @@ class DmcpClient:
             )
         except InvalidStatus as error:
             raise Refused(error.response.status_code, (error.response.body or b"").decode("utf-8", "replace")[:300]) from error
+        except InvalidHandshake as error:
+            raise Refused(0, f"{url} is no DMCP gateway: {error}") from error
         client = cls(socket, session, encoding)
         client._tasks = [asyncio.create_task(client._receive())]
         try:
@@ -196,7 +200,11 @@ class DmcpClient:
     async def _receive(self) -> None:
         try:
             async for message in self._socket:
-                self._take(message)
+                # A later 1.x may say what we do not know (docs/dmcp.md); it must not end the reading.
+                try:
+                    self._take(message)
+                except DmcpError:
+                    self.unreadable += 1
             self._end(Closed(self._socket.close_code or 1006, self._socket.close_reason or "closed"))
         except ConnectionClosed as error:
             self._end(_closed(error))

@@ -187,7 +187,10 @@ def _token(options: argparse.Namespace) -> int:
 async def _client(options: argparse.Namespace) -> int:
     from gpu_engine.dmcp.client import Closed, DmcpClient, Refused
 
-    token = Path(options.token[1:]).read_text().strip() if options.token.startswith("@") else options.token
+    try:
+        token = Path(options.token[1:]).read_text().strip() if options.token.startswith("@") else options.token
+    except OSError as error:
+        raise CommandRefused(f"{options.token[1:]}: {error.strerror}: write the token there, or give it as it is") from error
     role: Role = "watch" if options.action == "watch" else "control"
     try:
         async with DmcpClient.connect(options.url, options.session, token, role=role, encoding=options.encoding) as client:
