@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import msgspec
+
 
 class Code(IntEnum):
     """40xx end the connection, 41xx are about one message, 42xx about one motion frame."""
@@ -32,6 +34,7 @@ class Code(IntEnum):
     CONTROL_HELD = 4106
     MAY_NOT_CONTROL = 4107
     RATE_OUT_OF_RANGE = 4108
+    TAKEN_TOO_OFTEN = 4109
     TIMESTAMP_INVALID = 4201
     TIMESTAMP_BACKWARDS = 4202
     TIMESTAMP_FUTURE = 4203
@@ -79,6 +82,7 @@ MEANING: dict[Code, str] = {
     Code.CONTROL_HELD: "another connection holds control; take with force to take it over",
     Code.MAY_NOT_CONTROL: "a watcher sent what only a controller may",
     Code.RATE_OUT_OF_RANGE: "a telemetry rate outside 1 to 60 frames a second",
+    Code.TAKEN_TOO_OFTEN: "control of this session changes hands too often; wait half a second",
     Code.TIMESTAMP_INVALID: "ts is missing or not a whole number of milliseconds",
     Code.TIMESTAMP_BACKWARDS: "ts is before that of the frame before",
     Code.TIMESTAMP_FUTURE: "ts is more than 500 ms ahead of the gateway's clock",
@@ -95,6 +99,10 @@ MEANING: dict[Code, str] = {
     Code.BINARY_LENGTH: "a binary frame of another length",
     Code.SEQUENCE_INVALID: "seq is not a whole number from 0 to 4,294,967,295",
 }
+
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the JSON decoder raises for bytes of a stranger: also for broken UTF-8 and for nesting without end."""
 
 
 class DmcpError(Exception):

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from picows import WSFrame, WSListener, WSMsgType, WSTransport
+from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from gpu_engine.dmcp import messages as m
 from gpu_engine.dmcp.codes import Code, DmcpError
@@ -114,31 +114,51 @@ class Connection(WSListener):
     # --- frames in --------------------------------------------------------------------------------------------------
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """Whole messages only, bounded; pings are answered below us."""
+        """Count it, answer pings and closes, and take messages that are whole."""
         kind = frame.msg_type
         if kind == WSMsgType.CLOSE:
-            transport.send_close(frame.get_close_code())
-            transport.disconnect()
+            self._answer_close(transport, frame.get_close_code())
             return
-        if self._closing or kind in (WSMsgType.PING, WSMsgType.PONG):
+        if self._closing:
+            return
+        if not self._flood.take(1.0, time.monotonic()):
+            self.close(Code.FLOODING, f"over {self._gateway.limits.flood_factor:g} times the permitted frames a second")
+            return
+        if kind == WSMsgType.PING and transport.underlying_transport.get_write_buffer_size() == 0:
+            # To a peer that does not read, pongs would pile up; the newest ping is enough to answer (RFC 6455, 5.5.3).
+            transport.send_pong(frame.get_payload_as_bytes())
+        if kind in (WSMsgType.PING, WSMsgType.PONG):
             return
         payload = frame.get_payload_as_bytes()
-        if kind == WSMsgType.CONTINUATION or not frame.fin:
+        if kind == WSMsgType.CONTINUATION or not frame.fin or self._parts:
             whole = self._joined(kind, payload, frame.fin)
             if whole is None:
                 return
             kind, payload = self._parts_kind, whole
         self._take(kind == WSMsgType.TEXT, payload)
 
+    def _answer_close(self, transport: WSTransport, code: WSCloseCode) -> None:
+        if not self._closing:
+            self._closing = True
+            # A page's `close()` gives no code, and what stands for that must not be sent back (RFC 6455, 7.4).
+            transport.send_close(WSCloseCode.OK if code == WSCloseCode.NO_INFO else code)
+        transport.disconnect()
+
     def _joined(self, kind: WSMsgType, payload: bytes, fin: bool) -> bytes | None:
+        if (kind == WSMsgType.CONTINUATION) != bool(self._parts):
+            self.close(Code.MALFORMED, "a fragment without a beginning, or a message inside another")
+            return None
         if kind != WSMsgType.CONTINUATION:
-            self._parts, self._parts_kind = [], kind
+            self._parts_kind = kind
         self._parts.append(payload)
         limit = self._gateway.limits.max_frame_bytes
         if sum(map(len, self._parts)) > limit or len(self._parts) > 64:
             self.close(Code.MALFORMED, f"a fragmented message of over {limit} bytes or 64 fragments")
             return None
-        return b"".join(self._parts) if fin else None
+        if not fin:
+            return None
+        whole, self._parts = b"".join(self._parts), []
+        return whole
 
     def _take(self, is_text: bool, payload: bytes) -> None:
         now_s = time.monotonic()
@@ -161,9 +181,6 @@ class Connection(WSListener):
             self._refuse(error, now_s)
 
     def _within_rates(self, size: int, now_s: float) -> bool:
-        if not self._flood.take(1.0, now_s):
-            self.close(Code.FLOODING, f"over {self._gateway.limits.flood_factor:g} times the permitted frames a second")
-            return False
         limits = self._gateway.limits
         if not self._bytes.take(size, now_s):
             self._over_rate(Code.BYTE_RATE_EXCEEDED, f"more than {limits.bytes_per_s:.0f} bytes a second", now_s)
@@ -219,12 +236,11 @@ class Connection(WSListener):
         if self._hello_timer is not None:
             self._hello_timer.cancel()
         self._set_expiry(claims)
-        server_ms = time.time() * 1000.0
-        self._clock.read(hello.clock_ms, server_ms)
+        self._clock.read(hello.clock_ms, time.monotonic_ns() / 1e6)
         log.info("joined", client=hello.client[:60], encoding=hello.encoding, **self.who())
         self.send(
             m.Welcome(
-                claims.session, claims.role, int(server_ms), round(self._clock.offset_ms, 1), claims.expires_s * 1000,
+                claims.session, claims.role, int(time.time() * 1000), self._told_offset_ms(), claims.expires_s * 1000,
                 hello.encoding, limits.as_told(), room.holder_for(self), limits.report_every_ms,  # type: ignore[arg-type]
             )
         )  # fmt: skip
@@ -244,9 +260,8 @@ class Connection(WSListener):
         assert self.claims is not None and self.room is not None
         match message:
             case m.Ping():
-                now_ms = time.time() * 1000.0
-                self._clock.read(message.t, now_ms)
-                self.send(m.Pong(message.id, message.t, int(now_ms)))
+                self._clock.read(message.t, time.monotonic_ns() / 1e6)
+                self.send(m.Pong(message.id, message.t, int(time.time() * 1000)))
             case m.Take():
                 self._must_control("take")
                 self.room.take(self, force=message.force)
@@ -294,7 +309,8 @@ class Connection(WSListener):
         assert room is not None
         if room.controller is not self:
             raise DmcpError(Code.NOT_IN_CONTROL, "send take first", motion.sequence)
-        now_ns, wall_ms = time.monotonic_ns(), time.time() * 1000.0
+        now_ns = time.monotonic_ns()
+        # On the monotonic clock: a step of the wall clock must not make a sender's frames look late or early.
         here_ms = motion.ts_ms + self._clock.offset_ms
         if motion.sequence is None:
             motion.sequence = self._unnumbered
@@ -304,18 +320,17 @@ class Connection(WSListener):
             # Overtaken by a newer pose: counted, and of no more use.
             return
         try:
-            self._times.check(motion.ts_ms, here_ms, wall_ms)
+            self._times.check(motion.ts_ms, here_ms, now_ns / 1e6)
         except DmcpError as error:
             error.sequence = motion.sequence
             raise
-        captured_ns = now_ns + int((here_ms - wall_ms) * 1e6)
-        room.drive(motion, captured_ns, now_ns)
+        room.drive(motion, int(here_ms * 1e6), now_ns)
         self._gateway.counters.motion_in += 1
 
     # --- out --------------------------------------------------------------------------------------------------------
 
     def send(self, message: m.GatewayMessage) -> None:
-        """Send a control message. Who does not read them is cut off by :meth:`stuck`."""
+        """Send a control message. Who does not read them is cut off by :meth:`inspect`."""
         if self._transport is not None and not self._closing:
             self._transport.send(WSMsgType.TEXT, m.encode(message))
 
@@ -329,9 +344,13 @@ class Connection(WSListener):
         self.send(
             m.Report(
                 r.received, r.lost, r.reordered, r.duplicate, r.refused, round(r.jitter_ms, 2), r.last_sequence,
-                round(self._clock.offset_ms, 1),
+                self._told_offset_ms(),
             )
         )  # fmt: skip
+
+    def _told_offset_ms(self) -> float:
+        """Between Unix times, as clients know it; we reckon with the monotonic clock."""
+        return round(self._clock.offset_ms + (time.time_ns() - time.monotonic_ns()) / 1e6, 1)
 
     def due(self, now_s: float) -> bool:
         """Whether this member wants a telemetry frame now."""

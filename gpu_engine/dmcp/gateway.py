@@ -103,8 +103,6 @@ class Gateway:
         self._strangers.add(connection)
         if self._draining:
             connection.close(Code.DRAINING, "the gateway is being stopped: connect again in a moment")
-        elif len(self._strangers) > self.limits.strangers or len(self._connections) > self.limits.connections:
-            connection.close(Code.GATEWAY_FULL, "too many connections: try again later")
 
     def known(self, connection: Connection) -> None:
         """The connection has said a good hello."""
@@ -165,7 +163,8 @@ class Gateway:
         if chosen is None:
             self.counters.count_refusal(Code.VERSION_UNSUPPORTED)
             return _refusal(400, Code.VERSION_UNSUPPORTED, _version_detail(offered))
-        if self._draining or len(self._connections) >= self.limits.connections:
+        full = len(self._connections) >= self.limits.connections or len(self._strangers) >= self.limits.strangers
+        if self._draining or full:
             code = Code.DRAINING if self._draining else Code.GATEWAY_FULL
             self.counters.count_refusal(code)
             return _refusal(503, code, "no new connections now: try again in a moment")
@@ -197,6 +196,7 @@ class Gateway:
         server = await ws_create_server(
             self._on_request, sock=sock, ssl=tls, backlog=_BACKLOG, max_frame_size=self.limits.max_frame_bytes,
             read_buffer_init_size=2_048, enable_auto_ping=True, auto_ping_idle_timeout=_IDLE_PING_S,
+            enable_auto_pong=False,
             auto_ping_reply_timeout=_IDLE_PING_S, websocket_handshake_timeout=self.limits.hello_timeout_s,
         )  # fmt: skip
         address = sock.getsockname()

@@ -19,6 +19,9 @@ class Limits:
     bytes_per_s: float = 512 * 1024.0
     bytes_burst: float = 256 * 1024.0
     flood_factor: float = 10.0
+    takes_per_s: float = 2.0
+    """Of one session: everybody in its room is told of each."""
+    takes_burst: float = 10.0
     bad_frames: int = 20
     bad_frames_window_s: float = 10.0
     past_ms: float = 2_000.0

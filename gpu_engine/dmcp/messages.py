@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from gpu_engine.dmcp import VERSION
-from gpu_engine.dmcp.codes import Code, DmcpError
+from gpu_engine.dmcp.codes import UNREADABLE, Code, DmcpError
 from gpu_engine.dmcp.token import MAX_TOKEN_CHARS, Role
 from gpu_engine.motion.vocabulary import JOINTS, WEIGHTS
 
 Encoding = Literal["json", "binary"]
+Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""Unix time; bounded, since JSON bounds no number."""
 
 
 # --- client → gateway -----------------------------------------------------------------------------------------------------
@@ -23,7 +25,7 @@ class Hello(msgspec.Struct, frozen=True, tag_field="type", tag="hello"):
     token: str
     sid: str
     role: Role
-    clock_ms: int
+    clock_ms: Milliseconds
     encoding: Encoding = "json"
     client: str = ""
 
@@ -48,7 +50,7 @@ class Ping(msgspec.Struct, frozen=True, tag_field="type", tag="ping"):
     """Answered at once; ``t`` is the sender's Unix time in ms and keeps the gateway's idea of its clock fresh."""
 
     id: int
-    t: int
+    t: Milliseconds
 
 
 class Rate(msgspec.Struct, frozen=True, tag_field="type", tag="rate"):
@@ -168,7 +170,7 @@ def decode_from_client(text: bytes) -> ClientMessage:
         words = str(error)
         unknown = "- at `$.type`" in words or "missing required field `type`" in words
         raise DmcpError(Code.MESSAGE_UNKNOWN if unknown else Code.MALFORMED, words) from None
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise DmcpError(Code.MALFORMED, f"not JSON: {error}") from None
     if isinstance(message, Hello | Renew) and len(message.token) > MAX_TOKEN_CHARS:
         raise DmcpError(Code.TOKEN_INVALID, f"a token has at most {MAX_TOKEN_CHARS} characters")
@@ -183,7 +185,7 @@ def decode_from_gateway(text: bytes) -> GatewayMessage:
     """
     try:
         message: GatewayMessage = _gateway_decoder.decode(text)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise DmcpError(Code.MALFORMED, str(error)) from None
     return message
 

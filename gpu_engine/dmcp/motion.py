@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_engine.dmcp.codes import Code, DmcpError
+from gpu_engine.dmcp.codes import UNREADABLE, Code, DmcpError
 from gpu_engine.motion.arkit import ARKIT, ARKIT_COUNT, ARKIT_INDEX, from_arkit
 from gpu_engine.motion.ring import MotionFlag
 from gpu_engine.motion.vocabulary import JOINT_COUNT, JOINT_INDEX, JOINTS, WEIGHT_COUNT, WEIGHT_INDEX, WEIGHTS, rest_frame
@@ -89,6 +89,8 @@ class _Frame(msgspec.Struct):
 
 _decoder = msgspec.json.Decoder(_Frame)
 _encode = msgspec.json.Encoder().encode
+
+
 # --- JSON -----------------------------------------------------------------------------------------------------------------
 
 
@@ -123,7 +125,7 @@ def decode_json(text: bytes, sid: str) -> Motion:
         frame = _decoder.decode(text)
     except msgspec.ValidationError as error:
         raise DmcpError(_code_of(str(error)), str(error)) from None
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         if b"NaN" in text or b"Infinity" in text:
             raise DmcpError(Code.WEIGHT_NOT_FINITE, "NaN and Infinity are no JSON numbers: send values in [0, 1]") from None
         raise DmcpError(Code.MALFORMED, f"not JSON: {error}") from None
@@ -218,7 +220,8 @@ def _head(row: list[float]) -> NDArray[np.float32]:
     if len(row) != 4:
         raise DmcpError(Code.JOINT_SHAPE, f"head has {len(row)} components: send x, y, z, w")
     joints = rest_frame().joints
-    joints[JOINT_INDEX["head"]] = row
+    with np.errstate(over="ignore"):
+        joints[JOINT_INDEX["head"]] = row
     joints = checked_joints(joints)
     whole = joints[JOINT_INDEX["head"]]
     half = whole * (1.0 if whole[3] >= 0 else -1.0) + np.array([0, 0, 0, 1], dtype=np.float32)

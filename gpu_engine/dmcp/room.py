@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gpu_engine.dmcp.codes import Code, DmcpError
 from gpu_engine.dmcp.limits import Limits
 from gpu_engine.dmcp.motion import Motion, encode_binary, encode_json
+from gpu_engine.dmcp.reception import TokenBucket
 from gpu_engine.dmcp.runs import SessionRings, run_directory
 from gpu_engine.motion.ring import MOTION_RECORD, MotionFlag, RingError
 
@@ -41,7 +42,7 @@ class Room:
         self._gone_at_s: float | None = None
         self._seen = self._rings.from_body.written
         self._record: NDArray[np.void] = np.zeros((), dtype=MOTION_RECORD)
-        self._sequence = 0
+        self._takes = TokenBucket(limits.takes_per_s, limits.takes_burst)
 
     # --- control ----------------------------------------------------------------------------------------------------
 
@@ -53,12 +54,16 @@ class Room:
         """Give control to a connection.
 
         Raises:
-            DmcpError: another one holds it and ``force`` was not said.
+            DmcpError: another one holds it and ``force`` was not said, or it changes hands too often.
         """
         if self.controller is connection:
             return
         if self.controller is not None and not force:
             raise DmcpError(Code.CONTROL_HELD, "another connection drives this session: send take with force to take it over")
+        if not self._takes.take(1.0, time.monotonic()):
+            raise DmcpError(
+                Code.TAKEN_TOO_OFTEN, f"'{self.session}' changes hands too often: wait {1 / self._limits.takes_per_s:g} s"
+            )
         if self.controller is not None:
             self._let_go()
         self.controller = connection

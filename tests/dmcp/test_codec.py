@@ -316,6 +316,28 @@ def test_documented_refusals_are_what_the_codec_does(vector: dict[str, Any]) -> 
     assert (error.code.value, error.code.title) == (vector["code"], vector["error"])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"type":"ping","x":' + b"[" * 8_000 + b"]" * 8_000 + b"}",
+        b'{"type":"renew","token":"\xff\xfe"}',
+        b'{"type":"ping","id":1,"t":' + b"9" * 400 + b"}",
+        b'{"type":"ping","id":1,"t":-1}',
+    ],
+    ids=["nested without end", "not UTF-8", "a number of 400 digits", "before 1970"],
+)
+def test_what_json_does_not_bound_is_refused(text: bytes) -> None:
+    with pytest.raises(DmcpError) as refused:
+        messages.decode_from_client(text)
+    assert refused.value.code is Code.MALFORMED
+
+
+def test_a_frame_nested_without_end_is_refused() -> None:
+    with pytest.raises(DmcpError) as refused:
+        decode_json(b'{"payload":{},"x":' + b"[" * 8_000 + b"]" * 8_000 + b"}", "ses_1")
+    assert refused.value.code is Code.MALFORMED
+
+
 def test_the_document_lists_every_code_name_and_offset() -> None:
     page = (DOCS / "dmcp.md").read_text()
 

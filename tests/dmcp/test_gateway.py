@@ -410,6 +410,62 @@ async def test_a_sender_over_its_rate_loses_the_surplus_and_a_flood_its_connecti
     assert await ending(connection) == (4016, "flooding")
 
 
+async def test_pings_are_answered_and_a_flood_of_them_ends_the_connection(shared: Site) -> None:
+    connection = await raw(shared)
+    await answer(connection, "welcome")
+    await asyncio.wait_for(await connection.ping(b"here"), 5)
+    assert connection.transport is not None
+    connection.transport.write((b"\x89\xfd\0\0\0\0" + bytes(125)) * 3_000)
+
+    assert await ending(connection) == (4016, "flooding")
+
+
+@pytest.mark.parametrize(
+    "frames", [((0x80, b"{}"),), ((0x01, b"{"), (0x01, b"{")), ((0x01, b"{"), (0x81, b"{}"))],
+    ids=["nothing to continue", "begun twice", "one inside another"],
+)  # fmt: skip
+async def test_fragments_in_no_order_end_the_connection(shared: Site, frames: tuple[tuple[int, bytes], ...]) -> None:
+    connection = await raw(shared)
+    await answer(connection, "welcome")
+    assert connection.transport is not None
+    for head, data in frames:
+        connection.transport.write(bytes([head, 0x80 | len(data)]) + b"\0\0\0\0" + data)
+
+    assert await ending(connection) == (4101, "malformed")
+
+
+async def test_text_that_no_decoder_likes_is_answered_and_forgotten(shared: Site) -> None:
+    connection = await raw(shared)
+    await answer(connection, "welcome")
+    for text in ('{"type":"ping","x":' + "[" * 8_000 + "]" * 8_000 + "}", '{"type":"ping","id":1,"t":' + "9" * 400 + "}"):
+        await connection.send(text)
+        assert (await answer(connection, "error"))["code"] == Code.MALFORMED
+    await connection.send('{"type":"ping","id":4,"t":0}')
+    assert (await answer(connection, "pong"))["id"] == 4
+
+
+async def test_a_close_without_a_code_is_answered_with_one(shared: Site) -> None:
+    connection = await raw(shared)
+    await answer(connection, "welcome")
+    assert connection.transport is not None
+    connection.transport.write(b"\x88\x80\0\0\0\0")
+
+    assert (await ending(connection))[0] == 1000
+
+
+async def test_control_cannot_be_tossed_about(alone: Site) -> None:
+    async with client(alone) as watcher, client(alone, role="control") as driver:
+        changes = 0
+        while not driver.errors and changes < 40:
+            with contextlib.suppress(Refused):
+                await driver.take()
+                await driver.release()
+                changes += 1
+        assert [error.code for error in driver.errors] == [Code.TAKEN_TOO_OFTEN]
+        assert 10 <= changes < 40
+        assert watcher.errors == []
+
+
 async def test_garbage_on_the_socket_disturbs_nobody(shared: Site) -> None:
     random = np.random.default_rng(3)
     async with client(shared) as bystander:
