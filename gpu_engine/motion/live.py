@@ -51,6 +51,7 @@ _GAP_MS = 200.0
 _MOUTH_MOVES = 0.06
 """Spread of the jaw or lips within half a second that counts as speech when the source does not say."""
 _MOUTH_WINDOW_MS = 500.0
+_UNIT_OFF = 0.05
 _PARTS = int(MotionFlag.FACE | MotionFlag.POSE | MotionFlag.HEAD)
 _OWN, _SPEECH, _LIVE = int(MotionFlag.FACE | MotionFlag.POSE), int(MotionFlag.SPEECH), int(MotionFlag.LIVE)
 _LIPS = np.array([WEIGHT_INDEX[name] for name in LIP_WEIGHTS], dtype=np.intp)
@@ -258,7 +259,7 @@ class LiveMotion:
             if flags & MotionFlag.RELEASE:
                 released, fresh = True, False
                 self._forget()
-            elif flags & _PARTS:
+            elif flags & _PARTS and _sound(record):
                 restarted = restarted or released
                 released, fresh = False, True
                 self.play_out.push(record)
@@ -299,6 +300,14 @@ class LiveMotion:
             return bool(flags & MotionFlag.SPEECH)
         recent = [opening for at_ms, opening in self._mouth if now_ms - at_ms <= _MOUTH_WINDOW_MS]
         return len(recent) > 2 and max(recent) - min(recent) > _MOUTH_MOVES
+
+
+def _sound(record: NDArray[np.void]) -> bool:
+    """Whether a host can be posed with it. A gateway has seen to that; but what is in the ring is another process's word."""
+    joints: NDArray[np.float32] = record["joints"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(np.einsum("ij,ij->i", joints, joints) - 1.0)
+    return bool(np.isfinite(record["weights"]).all() and float(off.max()) < _UNIT_OFF)
 
 
 class Inertia:

@@ -146,6 +146,18 @@ def test_giving_back_in_the_middle_of_taking_turns_round_without_a_jump(show: Sh
     assert difference(show.shown[-1], show.own) == pytest.approx((0.0, 0.0), abs=0.02)
 
 
+@pytest.mark.parametrize(("part", "value"), [("weights", np.nan), ("weights", np.inf), ("joints", np.nan), ("joints", 0.0)])
+def test_what_no_host_can_be_posed_with_is_left_out(show: Show, part: str, value: float) -> None:
+    broken = pose(2)
+    getattr(broken, part)[3] = value
+    show.run(20, lambda n: broken if n % 3 == 0 else pose(2))
+
+    assert show.live.live
+    for shown in show.shown:
+        assert np.isfinite(shown.weights).all()
+        assert np.linalg.norm(shown.joints, axis=1) == pytest.approx(1.0, abs=1e-3)
+
+
 def test_silence_of_half_a_second_gives_the_host_back(show: Show) -> None:
     there = pose(9, spread=0.5)
     show.run(25, lambda _: there)
