@@ -6,6 +6,7 @@ import pytest
 
 from gpu_engine.avatar.cpu import CpuRenderer
 from gpu_engine.avatar.gl import context
+from gpu_engine.avatar.gl import renderer as gl_renderer
 from gpu_engine.avatar.library import open_renderer
 from gpu_engine.avatar.renderer import AvatarError
 
@@ -36,6 +37,30 @@ def test_without_opengl_the_cpu_draws_and_says_why(monkeypatch: pytest.MonkeyPat
 
     assert isinstance(open_renderer("lin", 320, 180, draw_on="gpu", tell=told.append), CpuRenderer)
     assert told == ["GPU renderer: no OpenGL 4.3 context on EGL; the CPU renderer draws instead"]
+
+
+def test_a_driver_that_refuses_our_shaders_leaves_the_show_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    moderngl = pytest.importorskip("moderngl")
+    released: list[bool] = []
+
+    class Context:
+        def release(self) -> None:
+            released.append(True)
+
+    def refused(*_: object) -> None:
+        raise moderngl.Error("GLSL Compiler failed")
+
+    opened = (Context(), context.GlDevice("NVIDIA", "NVIDIA L4/PCIe/SSE2", 460, 8))
+    for module in (context, gl_renderer):
+        monkeypatch.setattr(module, "open_context", lambda *_: opened)
+    monkeypatch.setattr(gl_renderer, "LightBake", refused)
+    told: list[str] = []
+
+    assert isinstance(open_renderer("lin", 320, 180, draw_on="gpu", tell=told.append), CpuRenderer)
+    assert len(told) == 1
+    assert "does not start on NVIDIA L4/PCIe/SSE2: GLSL Compiler failed" in told[0]
+    assert "the CPU renderer draws instead" in told[0]
+    assert len(released) == 2
 
 
 def test_a_show_that_does_not_ask_is_told_nothing() -> None:

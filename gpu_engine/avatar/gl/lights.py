@@ -113,13 +113,14 @@ def rig_before(backdrop: NDArray[np.uint8], rig: LightRig | None = None) -> Ligh
     rig = rig or LightRig()
     encoded = backdrop[::8, ::8, ::-1].astype(np.float64) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
-    tinted = []
+    tinted: list[tuple[float, float, float]] = []
     thirds = np.array_split(linear, 3)
     for base, third in zip((rig.sky, rig.horizon, rig.floor), thirds, strict=True):
         colour = third.reshape(-1, 3).mean(0) + 0.02
         hue = colour / float(colour @ LUMA)
         mixed = np.asarray(base) * (1 - TINT + TINT * hue)
-        tinted.append(tuple(float(v) for v in mixed * (np.asarray(base) @ LUMA) / (mixed @ LUMA)))
+        red, green, blue = (mixed * (np.asarray(base) @ LUMA) / (mixed @ LUMA)).tolist()
+        tinted.append((red, green, blue))
     return replace(rig, sky=tinted[0], horizon=tinted[1], floor=tinted[2])
 
 

@@ -78,7 +78,7 @@ class GlRenderer:
             delay: pictures by which :meth:`pull` trails :meth:`submit`; :meth:`render` always waits.
 
         Raises:
-            AvatarError: no OpenGL, or a size or framing that cannot be drawn.
+            AvatarError: no OpenGL, a driver that refuses our shaders or buffers, or a size or framing that cannot be drawn.
         """
         self.lens, self._scale = lens_for(pack, width, height, framing)
         if width % 4:
@@ -87,7 +87,15 @@ class GlRenderer:
         self.rig = LightRig()
         self._tint_from_background = tint_from_background
         self.context, self.device = open_context(device_index)
-        gl = self.context
+        try:
+            self._prepare(samples, delay)
+        except Exception as error:
+            # Drivers fail in many ways; whatever it is, the context must not stay behind.
+            self.context.release()
+            raise AvatarError(f"the GPU renderer does not start on {self.device.renderer}: {error}") from error
+
+    def _prepare(self, samples: int, delay: int) -> None:
+        gl, pack = self.context, self.pack
         self._bake = LightBake(gl)
         self._host = gl.program(source("environment.glsl", "deform.glsl", "host.vert"), source("environment.glsl", "host.frag"))
         self._shadow_program = gl.program(source("deform.glsl", "shadow.vert"), source("shadow.frag"))
@@ -98,8 +106,8 @@ class GlRenderer:
         self._targets(min(samples, self.device.samples))
         self._middle = pack.joints[JOINT_NUMBER["head"]] + np.array([0.0, -0.6, 0.3])
         self._measure_visibility()
-        self._read = ReadBack(gl, width * height * 4, 0)
-        self._read_nv12 = ReadBack(gl, width * height * 3 // 2, delay)
+        self._read = ReadBack(gl, self.width * self.height * 4, 0)
+        self._read_nv12 = ReadBack(gl, self.width * self.height * 3 // 2, delay)
         # Plates were baked under the studio the recipe lights, which LightRig's default stands for.
         reference = irradiance(LightRig(), PLATE_NORMAL)[0] + self._key_on_plates(LightRig())
         self._plate_reference = tuple(float(v) for v in reference)
