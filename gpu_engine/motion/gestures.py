@@ -170,9 +170,7 @@ def _leg(seed: int, slot: int) -> float:
 def _held_cached(shape: str, size: float, key: int, hand: int, seed: int) -> Posture:
     goal = SHAPES[shape] * size
     # Nobody holds a hand in the same place twice, nor both hands alike.
-    for n, (name, spread) in enumerate(
-        (("shoulder_flex", 4.0), ("shoulder_turn", 4.0), ("elbow_flex", 4.0), ("supinate", 8.0))
-    ):
+    for n, (name, spread) in enumerate(_SPREAD):
         goal[_ANGLE_AT[name]] += spread * (2.0 * hash01(seed, _GESTURE + n + 8 * hand, key) - 1.0) * (size if n < 3 else 1.0)
     goal.flags.writeable = False
     return goal
