@@ -25,7 +25,7 @@ class Schedule:
 
     encoder_min: float = 3.0
     decoder_min: float = 1.7
-    joint_min: float = 0.9
+    joint_min: float = 3.5
 
 
 def masked(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
