@@ -134,9 +134,12 @@ class DmcpClient:
         Raises:
             Refused: another connection has it (try ``force``), or the token is for watching.
         """
-        if self.holder != "you":
+        if self.holder == "you":
+            return
+        # Word of another's change may come before our answer.
+        while self.holder != "you":
             await self._ask(m.Take(force), m.Control)
-            self._sequence = 0
+        self._sequence = 0
 
     async def release(self) -> None:
         """Give control back."""

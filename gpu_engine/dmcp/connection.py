@@ -179,6 +179,10 @@ class Connection(WSListener):
                 self._control(m.decode_from_client(payload))
         except DmcpError as error:
             self._refuse(error, now_s)
+        except Exception:
+            # Ours, not the peer's: the WebSocket layer ends the connection (1011), and is silent in our log.
+            log.exception("message not handled", **self.who())
+            raise
 
     def _within_rates(self, size: int, now_s: float) -> bool:
         limits = self._gateway.limits

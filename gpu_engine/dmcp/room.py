@@ -57,6 +57,7 @@ class Room:
             DmcpError: another one holds it and ``force`` was not said, or it changes hands too often.
         """
         if self.controller is connection:
+            connection.told_control("you")
             return
         if self.controller is not None and not force:
             raise DmcpError(Code.CONTROL_HELD, "another connection drives this session: send take with force to take it over")

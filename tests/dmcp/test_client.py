@@ -40,6 +40,25 @@ async def test_what_a_later_version_says_is_left_out() -> None:
             assert client.unreadable == 2
 
 
+async def busy_room(connection: ServerConnection) -> None:
+    await connection.recv()
+    limits = Limits().as_told()
+    await connection.send(m.encode(m.Welcome("ses_a", "control", 0, 0.0, 0, "binary", limits, "none", 1_000)).decode())
+    await connection.recv()
+    for holder in ("other", "you", "you"):
+        await connection.send(f'{{"type":"control","holder":"{holder}"}}')
+    await connection.wait_closed()
+
+
+async def test_word_of_anothers_take_is_not_taken_for_the_answer() -> None:
+    async with serve(busy_room, "127.0.0.1", 0, subprotocols=[SUBPROTOCOL]) as server:  # type: ignore[list-item]
+        port = server.sockets[0].getsockname()[1]
+        async with DmcpClient.connect(f"ws://127.0.0.1:{port}/dmcp", "ses_a", "token", role="control") as client:
+            await client.take()
+
+            assert client.holder == "you"
+
+
 async def test_what_is_no_gateway_is_said_so() -> None:
     async with serve(newer_gateway, "127.0.0.1", 0, subprotocols=["other"]) as server:  # type: ignore[list-item]
         port = server.sockets[0].getsockname()[1]
