@@ -16,7 +16,7 @@ from gpu_engine.avatar import raster
 from gpu_engine.avatar.layers import PlateLayer
 from gpu_engine.avatar.pack import AvatarPack, Framing, Part
 from gpu_engine.avatar.renderer import AvatarError
-from gpu_engine.avatar.scene_parts import Run, Texture, base_ratio, by_level, densities, outlines
+from gpu_engine.avatar.scene_parts import Run, Texture, apart, base_ratio, by_level, densities, outlines
 from gpu_engine.avatar.skeleton import place_joints
 from gpu_engine.motion.vocabulary import WEIGHT_COUNT, WEIGHT_INDEX, MotionFrame, rest_frame
 
@@ -26,6 +26,7 @@ U32 = NDArray[np.uint32]
 STAGES = ("pose", "mesh", "under", "outline", "eyes", "mouth", "front", "over")
 INNER_MOUTH = ("teeth_upper", "teeth_lower", "tongue", "throat")
 HOLD_DM, STEP_DM = np.float32(0.09), np.float32(0.02)
+BOX_SLACK_DM = np.float32(0.04)
 """Outlines: how far depth beside an edge may differ from it, and how far behind its background must lie."""
 BAND_DM = 0.12
 """Triangles are drawn in bands of this height."""
@@ -181,6 +182,8 @@ class CpuRenderer:
         # Clothes first: the skin they hide then fails the depth test before it costs anything.
         mesh.sort(key=lambda p: p[0].mesh != "clothes")
         self._mesh = self._pass(mesh, skin[covered])
+        # A torso's armhole is no outline: smoothed, it would let the wall through between torso and sleeve.
+        self._mesh.edges = apart(pack.rest, self._mesh.edges, [tris for _, tris in over])
         self._over = self._pass(over, np.zeros((0, 3), np.uint32))
 
     def _face_boxes(self, skin: U32, eyes: dict[str, tuple[F32, float]]) -> NDArray[np.bool_]:
@@ -273,7 +276,8 @@ class CpuRenderer:
         width, height = min(x1, self.width, x0 + box.max_w) - x0, min(y1, self.height, y0 + box.max_h) - y0
         if width <= 0 or height <= 0:
             return
-        raster.open_box(box.colour, box.depth, canvas, x0, y0, width, height)
+        raster.open_box(box.colour, box.depth, canvas, self._depth, BOX_SLACK_DM, x0, y0, width, height)
+
         def draw(run: Run, tiles: F32) -> None:
             raster.fill(
                 self._vertices, run.tris, run.facing, run.texture, box.colour, box.depth, tiles, np.float32(x0), np.float32(y0),

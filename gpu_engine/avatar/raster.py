@@ -315,12 +315,16 @@ def tile_depths(depth: F32, tiles: F32, height: int, width: int) -> None:
             tiles[ty, tx] = low
 
 
-@njit("void(uint8[:,:,::1], float32[:,::1], uint8[:,:,::1], int64, int64, int64, int64)", cache=True, nogil=True)
-def open_box(colour: U8, depth: F32, canvas: U8, x0: int, y0: int, width: int, height: int) -> None:
-    """Fill a doubled buffer from the canvas box at (x0, y0) and clear its depth."""
+_OPEN = "void(uint8[:,:,::1], float32[:,::1], uint8[:,:,::1], float32[:,::1], float32, int64, int64, int64, int64)"
+
+
+@njit(_OPEN, cache=True, nogil=True)
+def open_box(colour: U8, near: F32, canvas: U8, depth: F32, slack: Real, x0: int, y0: int, width: int, height: int) -> None:
+    """Fill a doubled buffer from the canvas box at (x0, y0), its depth from the canvas' less ``slack``: what stands in front
+    of the box (the tip of a nose over the lip) goes on hiding what the box draws, while the box may redraw its own skin."""
     for y in range(2 * height):
         for x in range(2 * width):
-            depth[y, x] = FAR
+            near[y, x] = depth[y0 + (y >> 1), x0 + (x >> 1)] - slack
             colour[y, x, 0] = canvas[y0 + (y >> 1), x0 + (x >> 1), 0]
             colour[y, x, 1] = canvas[y0 + (y >> 1), x0 + (x >> 1), 1]
             colour[y, x, 2] = canvas[y0 + (y >> 1), x0 + (x >> 1), 2]

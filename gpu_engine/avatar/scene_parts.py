@@ -21,6 +21,8 @@ TEXELS_PER_PX = 1.1
 """Textures are shrunk once to about this density, so that sampling neither shimmers nor blurs."""
 LEVELS = 4
 """Sizes kept of each texture: atlases magnify faces, so one size fits no whole picture."""
+JOINED_DM = 0.10
+"""A sleeve's rim lies this close to the armhole it is sewn into."""
 NO_TRIANGLE = np.uint32(0xFFFFFFFF)
 
 
@@ -121,3 +123,16 @@ def outlines(rest: F32, tris: U32) -> U32:
     )
     lone = low[np.concatenate([single, double])] != high[np.concatenate([single, double])]
     return np.ascontiguousarray(edges[lone], np.uint32)
+
+
+def apart(rest: F32, edges: U32, others: list[U32]) -> U32:
+    """Those of ``edges`` (as from :func:`outlines`) that do not lie within ``JOINED_DM`` of a vertex of ``others`` at rest."""
+    if not len(edges) or not others:
+        return edges
+    near = rest[np.unique(np.concatenate([t.reshape(-1) for t in others]))]
+    ends = np.unique(edges[:, :2])
+    close = np.zeros(len(rest), bool)
+    for chunk in np.array_split(ends, max(1, len(ends) // 512)):
+        square = ((rest[chunk][:, None, :] - near[None, :, :]) ** 2).sum(2)
+        close[chunk] = square.min(1) < JOINED_DM**2
+    return np.ascontiguousarray(edges[~(close[edges[:, 0]] & close[edges[:, 1]])], np.uint32)
