@@ -40,6 +40,7 @@ export const PERMISSIONS = [
   "products:view",
   "products:write",
   "channels:view",
+  "avatars:view",
 ];
 
 export function authSession(permissions = PERMISSIONS): AuthSession {
@@ -96,6 +97,7 @@ export function show(): Show {
     title: "日常好物",
     language: "zh",
     avatar: "lin",
+    backdrop: "daylight",
     voice_zh: "zf_xiaoxiao",
     voice_en: "af_heart",
     speed: 1,

@@ -4,6 +4,7 @@ import {
   ProfileOutlined,
   ShareAltOutlined,
   ShoppingOutlined,
+  UserOutlined,
   VideoCameraOutlined,
 } from "@ant-design/icons";
 import { Spin } from "antd";
@@ -16,9 +17,17 @@ import { OnAirPill } from "./OnAirPill";
 import { Preferences } from "./Preferences";
 import { useTenantNews } from "./useTenantNews";
 
-const NAV: { to: string; label: MessageKey; icon: React.ReactNode; needs: string }[] = [
+const NAV: { to: string; label: MessageKey; icon: React.ReactNode; needs: string; alone?: true }[] = [
   { to: "/live", label: "nav.live", icon: <VideoCameraOutlined aria-hidden="true" />, needs: "sessions:view" },
   { to: "/shows", label: "nav.shows", icon: <ProfileOutlined aria-hidden="true" />, needs: "shows:view" },
+  {
+    to: "/presenters",
+    label: "nav.presenters",
+    icon: <UserOutlined aria-hidden="true" />,
+    needs: "avatars:view",
+    // A document of its own: only the server's answer can make it cross-origin isolated.
+    alone: true,
+  },
   { to: "/products", label: "nav.products", icon: <ShoppingOutlined aria-hidden="true" />, needs: "products:view" },
   { to: "/faq", label: "nav.faq", icon: <CommentOutlined aria-hidden="true" />, needs: "products:view" },
   { to: "/channels", label: "nav.channels", icon: <ShareAltOutlined aria-hidden="true" />, needs: "channels:view" },
@@ -70,7 +79,7 @@ export function Shell({ onSignOut }: { onSignOut: () => void }) {
       </header>
       <nav className="lh-nav" aria-label={t("app.menu")}>
         {NAV.filter((item) => can(item.needs)).map((item) => (
-          <NavLink key={item.to} to={item.to} className="lh-nav-item">
+          <NavLink key={item.to} to={item.to} reloadDocument={item.alone} className="lh-nav-item">
             {item.icon}
             <span>{t(item.label)}</span>
           </NavLink>

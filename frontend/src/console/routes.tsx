@@ -24,6 +24,7 @@ export const routes: RouteObject[] = [
       { path: "faq", ...page(() => import("./features/faq/FaqPage")) },
       { path: "shows", ...page(() => import("./features/shows/ShowsPage")) },
       { path: "shows/:showId", ...page(() => import("./features/shows/ShowPage")) },
+      { path: "presenters/:avatarId?", ...page(() => import("./features/presenters/PresentersPage")) },
       { path: "channels", ...page(() => import("./features/channels/ChannelsPage")) },
       { path: "sessions", ...page(() => import("./features/sessions/SessionsPage")) },
       { path: "sessions/:sessionId", ...page(() => import("./features/sessions/SessionPage")) },

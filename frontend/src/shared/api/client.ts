@@ -86,6 +86,18 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
   return response;
 }
 
+/** Address of something of the API that the browser itself loads, e.g. a picture. */
+export function href(path: string, query: RequestOptions["query"] = {}): string {
+  return address(path, query);
+}
+
+/** The bytes of a file that came with the console. */
+export async function loadAsset(url: string): Promise<ArrayBuffer> {
+  const response = await fetch(url);
+  if (!response.ok) throw await problemOf(response);
+  return response.arrayBuffer();
+}
+
 /** The JSON of a request that succeeded; `undefined` for an empty answer. */
 export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(path, options);

@@ -54,6 +54,8 @@ export type CommentReply = Answer<Schemas["CommentAnswer"]>;
 
 export type Avatar = Answer<Schemas["AvatarOut"]>;
 export type Voice = Answer<Schemas["VoiceOut"]>;
+export type Backdrop = Answer<Schemas["BackdropOut"]>;
+export type MotionToken = Answer<Schemas["MotionTokenOut"]>;
 
 export type Promotion = Answer<Schemas["PromotionOut"]>;
 export type Product = Answer<Schemas["Product"]>;

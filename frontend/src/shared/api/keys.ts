@@ -14,5 +14,6 @@ export const keys = {
   sessions: (tenant: string) => ["t", tenant, "sessions"] as const,
   session: (tenant: string, id: string) => ["t", tenant, "sessions", id] as const,
   recordings: (tenant: string, id: string) => ["t", tenant, "sessions", id, "recordings"] as const,
-  stock: (tenant: string, what: "avatars" | "voices") => ["t", tenant, what] as const,
+  stock: (tenant: string, what: "avatars" | "voices" | "backdrops") => ["t", tenant, what] as const,
+  pack: (tenant: string, id: string, version: string) => ["t", tenant, "avatars", id, version] as const,
 };

@@ -18,7 +18,7 @@ export function burst(
   count: number,
   origin: readonly [number, number, number],
   random: () => number = Math.random,
-): Float32Array {
+): Float32Array<ArrayBuffer> {
   const out = new Float32Array(count * STRIDE);
   for (let i = 0; i < count; i += 1) {
     const side = i % 2 === 0 ? -1 : 1;
@@ -64,6 +64,11 @@ export function step(particles: Float32Array, dt: number): void {
     particles[at + 7] = life - dt / (particles[at + 11] || 1);
     particles[at + 8] = angle;
   }
+}
+
+export function anyAlive(particles: Float32Array): boolean {
+  for (let at = 7; at < particles.length; at += STRIDE) if ((particles[at] ?? 0) > 0) return true;
+  return false;
 }
 
 /** Linear light of a kind, as drawn and as it falls on the face. */

@@ -3,7 +3,7 @@
 import { type Compute, HYBRID_CAPACITY, LocalCompute, type Mode, type Reason, startCompute } from "./compute";
 import type { Aspect } from "./extension";
 import { type MotionFrame, restFrame } from "./frame";
-import { burst, type Gift } from "./particles";
+import { anyAlive, burst, type Gift } from "./particles";
 import { SHARE, studioLight } from "./probe";
 import { PresenterView } from "./view";
 
@@ -19,7 +19,6 @@ export interface Stats {
 export type Source = (nowMs: number, out: MotionFrame) => boolean;
 
 const STATS_EVERY_MS = 500;
-const LONGEST_LIFE_S = 3.5;
 /** Small, so that one picture's light costs nothing to read. */
 const LIGHT_WIDTH = 64;
 const LIGHT_HEIGHT = 36;
@@ -35,10 +34,11 @@ export class Stage {
   private spentMs = 0;
   private computeMs = 0;
   private sinceMs = 0;
-  private aliveUntilMs = 0;
   private light: Float32Array<ArrayBuffer> | null = null;
   private disposed = false;
   private wanted: "auto" | "webgl2" = "auto";
+  /** Where in the sample the preview is, kept over a pause and a change of what moves it. */
+  sampleMs = 0;
 
   /** @throws Error when there is no WebGL 2. */
   constructor(
@@ -67,7 +67,6 @@ export class Stage {
   private use(next: Compute): void {
     this.compute?.dispose();
     this.compute = next;
-    this.aliveUntilMs = 0;
     if (this.light) next.setStudio(this.light);
     this.told.onMode(next.mode);
   }
@@ -97,8 +96,7 @@ export class Stage {
   /** A viewer's gift: hearts or confetti. */
   gift(kind: Gift): void {
     if (!this.compute) return;
-    this.compute.spawn(new Float32Array(burst(kind, Math.floor(this.compute.capacity / 4), this.head())));
-    this.aliveUntilMs = performance.now() + LONGEST_LIFE_S * 1000;
+    this.compute.spawn(burst(kind, Math.floor(this.compute.capacity / 4), this.head()));
   }
 
   start(): void {
@@ -124,7 +122,7 @@ export class Stage {
     this.source(nowMs, this.frame);
     const result = this.compute?.advance(dt, this.head());
     if (result) {
-      this.view.sprites.show(result.particles, nowMs < this.aliveUntilMs);
+      this.view.sprites.show(result.particles, anyAlive(result.particles));
       this.view.setProbe(result.probe, this.light ? SHARE : 0);
       this.computeMs += result.computeMs;
     }

@@ -47,6 +47,7 @@ fn basis(d: vec3f) -> array<f32, 9> {
 @compute @workgroup_size(${GROUP})
 fn light(@builtin(local_invocation_index) lane: u32) {
   var sum: array<vec3f, 9>;
+  var colours = COLOURS;
   for (var i = lane; i < WIDTH * HEIGHT; i += ${GROUP}u) {
     let longitude = (f32(i % WIDTH) + 0.5) / f32(WIDTH) * 2.0 * PI - PI;
     let latitude = PI / 2.0 - (f32(i / WIDTH) + 0.5) / f32(HEIGHT) * PI;
@@ -61,7 +62,6 @@ fn light(@builtin(local_invocation_index) lane: u32) {
     let away = p.place.xyz - given.head.xyz;
     let distance = max(0.08, length(away));
     let power = ${number(GLOW)} * p.place.w * p.place.w / (distance * distance) * min(1.0, p.speed.w) * 0.01;
-    var colours = COLOURS;
     var b = basis(away / distance);
     for (var k = 0; k < 9; k++) { sum[k] += b[k] * power * colours[u32(p.turn.z)]; }
   }

@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Checkbox, Input, InputNumber, Select } from "antd";
 import { request } from "../../../shared/api/client";
-import type { Avatar, Lang, Page, Voice } from "../../../shared/api/contract";
+import type { Lang, Page, Voice } from "../../../shared/api/contract";
 import { keys } from "../../../shared/api/keys";
 import { useWorkspace } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
 import type { Draft } from "./draft";
+import { LookChoice } from "./LookChoice";
 
-/** Title, language, avatar, voices, pace, loop. */
+/** Title, language, voices, pace, presenter, studio, loop. */
 export function ShowSettings({
   draft,
   disabled,
@@ -46,14 +47,6 @@ export function ShowSettings({
           />
         </div>
         <StockSelect
-          id="show-avatar"
-          what="avatars"
-          label={t("show.avatar")}
-          value={draft.avatar}
-          disabled={disabled}
-          onChange={(avatar) => onChange({ avatar })}
-        />
-        <StockSelect
           id="show-voice-zh"
           what="voices"
           language="zh"
@@ -84,6 +77,7 @@ export function ShowSettings({
           />
         </div>
       </div>
+      <LookChoice draft={draft} disabled={disabled} onChange={onChange} />
       <p>
         <Checkbox
           checked={draft.loop}
@@ -107,8 +101,8 @@ function StockSelect({
   onChange,
 }: {
   id: string;
-  what: "avatars" | "voices";
-  language?: Lang;
+  what: "voices";
+  language: Lang;
   label: string;
   value: string;
   disabled: boolean;
@@ -118,10 +112,10 @@ function StockSelect({
   const { tenant, path } = useWorkspace();
   const stock = useQuery({
     queryKey: keys.stock(tenant.id, what),
-    queryFn: async () => (await request<Page<Avatar | Voice>>(path(`/${what}`))).items,
+    queryFn: async () => (await request<Page<Voice>>(path(`/${what}`))).items,
     staleTime: 10 * 60_000,
   });
-  const fitting = (stock.data ?? []).filter((item) => !language || ("language" in item && item.language === language));
+  const fitting = (stock.data ?? []).filter((item) => item.language === language);
   const options = fitting.map((item) => ({ value: item.id, label: item.name[lang] || item.name.zh || item.id }));
   if (!options.some((option) => option.value === value)) options.unshift({ value, label: value });
   return (

@@ -23,6 +23,7 @@ export function newDraft(language: Lang): Draft {
     title: "",
     language,
     avatar: "lin",
+    backdrop: "daylight",
     voice_zh: "zf_xiaoxiao",
     voice_en: "af_heart",
     speed: 1,

@@ -25,6 +25,7 @@ export const common = {
 
   "nav.live": ["直播", "Live"],
   "nav.shows": ["节目", "Shows"],
+  "nav.presenters": ["主播", "Presenters"],
   "nav.products": ["商品", "Products"],
   "nav.faq": ["问答", "FAQ"],
   "nav.channels": ["渠道", "Channels"],
