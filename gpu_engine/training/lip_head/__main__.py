@@ -28,7 +28,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--checkout", type=Path, default=Path(), help="checkout with the demo shop's texts")
     parser.add_argument("--minutes", type=float, default=10.5, help="minutes of speech to learn from")
     parser.add_argument("--held-out-minutes", type=float, default=1.5, help="minutes of each held-out set")
-    parser.add_argument("--decoder-minutes", type=float, default=None, help="CPU minutes for the painter; joint takes twice that")
+    parser.add_argument(
+        "--decoder-minutes", type=float, default=None, help="CPU minutes for the painter; joint takes twice that"
+    )
     options = parser.parse_args(argv)
     steps = STEPS if "all" in options.steps else tuple(s for s in STEPS if s in options.steps)
     speech, film = options.work / "speech", options.work / "footage"
@@ -49,8 +51,9 @@ def main(argv: list[str] | None = None) -> int:
         from gpu_engine.training.lip_head.learn import learn
         from gpu_engine.training.lip_head.train import Schedule
 
-        minutes_of_painting = options.decoder_minutes or Schedule().decoder_min
-        schedule = Schedule(decoder_min=minutes_of_painting, joint_min=minutes_of_painting * 2)
+        schedule = Schedule()
+        if options.decoder_minutes:
+            schedule = Schedule(decoder_min=options.decoder_minutes, joint_min=2 * options.decoder_minutes)
         files = sorted(film.glob("*.npz"))
         learn([speech / file.name for file in files], files, options.work / "trained", schedule, say)
     if "head" in steps:
