@@ -263,6 +263,8 @@ class LiveMotion:
                 restarted = restarted or released
                 released, fresh = False, True
                 self.play_out.push(record)
+                # Whoever wrote it, silence is counted from our own present.
+                self.play_out.newest_arrival_ms = min(self.play_out.newest_arrival_ms, self._now_ms)
                 self._mouth.append((int(record["arrived_ns"]) / 1e6, float(np.max(record["weights"][_LIPS]))))
         return released, fresh, restarted
 

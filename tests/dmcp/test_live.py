@@ -175,6 +175,14 @@ def test_silence_of_half_a_second_gives_the_host_back(show: Show) -> None:
     assert show.changes[-1] == ("autonomous", "nothing came for 500 ms")
 
 
+def test_a_frame_said_to_come_tomorrow_does_not_hold_the_host_until_then(show: Show) -> None:
+    show.run(20, lambda _: pose(2))
+    show.send(pose(3), delay_ms=86_400_000.0)
+    show.run(30)
+
+    assert [state for state, _ in show.changes] == ["live", "autonomous"]
+
+
 def test_another_source_takes_over_without_a_jump(show: Show) -> None:
     first, second = pose(11, spread=0.4), pose(12, spread=0.4)
     show.run(25, lambda _: first)
