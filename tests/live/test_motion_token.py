@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,6 +107,22 @@ def test_a_session_that_is_over_and_a_node_without_a_gateway_are_refused(two_ten
 
 def test_an_unknown_role_is_refused(two_tenants: TwoTenants, live: LiveSession) -> None:
     assert asker(two_tenants.a, two_tenants.a.owner, live.pk)(role="admin").status_code == 400
+
+
+def test_without_a_key_there_are_no_tokens_and_nodes_are_welcome_all_the_same(
+    two_tenants: TwoTenants, live: LiveSession, tmp_path: Path, settings: Any
+) -> None:
+    for content in (None, "no key"):
+        settings.MOTION_KEY_FILE = tmp_path / f"{content}" / "motion_signing.jwk"
+        if content is None:
+            (tmp_path / "None").write_text("where the folder should be")
+        else:
+            settings.MOTION_KEY_FILE.parent.mkdir()
+            settings.MOTION_KEY_FILE.write_text(content)
+
+        assert public_keys() == {}
+        answer = asker(two_tenants.a, two_tenants.a.owner, live.pk)()
+        assert (answer.status_code, answer.json()["code"]) == (503, "motion_gateway_unavailable")
 
 
 def test_nodes_get_public_keys_only() -> None:
