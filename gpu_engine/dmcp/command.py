@@ -187,6 +187,8 @@ def _token(options: argparse.Namespace) -> int:
 async def _client(options: argparse.Namespace) -> int:
     from gpu_engine.dmcp.client import Closed, DmcpClient, Refused
 
+    if not 1.0 <= options.fps <= 60.0:
+        raise CommandRefused(f"{options.fps:g} frames a second: use 1 to 60")
     try:
         token = Path(options.token[1:]).read_text().strip() if options.token.startswith("@") else options.token
     except OSError as error:
@@ -224,8 +226,8 @@ async def _watch(client: Any, options: argparse.Namespace) -> None:
             says = "speaking" if motion.flags & MotionFlag.SPEECH else "silent"
             jaw = float(motion.weights[WEIGHT_INDEX["jawOpen"]])
             sys.stdout.write(f"ts {motion.ts_ms}  {who:10}  {says:8}  jawOpen {jaw:.2f}  head yaw {yaw:+5.1f}°\n")
-    lost, latency = client.reception.lost, client.reception.jitter_ms
-    sys.stdout.write(f"{frames} frames in {options.seconds:g} s, lost {lost}, jitter {latency:.1f} ms\n")
+    lost, jitter_ms = client.reception.lost, client.reception.jitter_ms
+    sys.stdout.write(f"{frames} frames in {options.seconds:g} s, lost {lost}, jitter {jitter_ms:.1f} ms\n")
 
 
 async def _drive(client: Any, options: argparse.Namespace) -> None:

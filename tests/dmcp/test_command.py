@@ -42,6 +42,8 @@ def test_a_secret_key_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureF
         (["--keys", "/none/keys.json", "--runs", "/tmp"], "/none/keys.json"),
         (["token", "--key", "/none/key", "--session", "x"], "/none/key"),
         (["token", "--key", "/dev/null", "--session", "x"], "not a private Ed25519 key"),
+        (["watch", "--session", "x", "--token", "@/none/token"], "/none/token"),
+        (["drive", "--session", "x", "--token", "t", "--fps", "0"], "use 1 to 60"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
