@@ -76,7 +76,9 @@ function Card({
         <span className="lh-presenter-none" aria-hidden="true" />
       )}
       <span className="lh-presenter-name">{name}</span>
-      <span className="lh-meta">{avatar.presents}</span>
+      <span className="lh-meta" lang="en">
+        {avatar.presents}
+      </span>
       <span className="lh-meta">
         {t("presenter.licence")}: {avatar.licence.spdx || t("presenter.consent.unknown")}
       </span>
@@ -97,7 +99,7 @@ function Facts({ avatar }: { avatar: Avatar }) {
   return (
     <section className="lh-card" aria-labelledby="presenter-facts">
       <h2 id="presenter-facts">{avatar.name[lang] || avatar.id}</h2>
-      <p>{avatar.presents}</p>
+      <p lang="en">{avatar.presents}</p>
       <dl className="lh-facts">
         <dt>{t("presenter.consent")}</dt>
         <dd>{likeness}</dd>
