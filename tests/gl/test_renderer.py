@@ -162,3 +162,23 @@ def test_planes_come_out_in_order_and_equal_the_picture(pack: AvatarPack) -> Non
 def test_sizes_it_cannot_draw_are_refused(pack: AvatarPack, width: int, height: int, what: str) -> None:
     with pytest.raises(AvatarError, match=what):
         GlRenderer(pack, width, height)
+
+
+def test_lashes_darken_and_do_not_shine_where_they_are_thin(pack: AvatarPack) -> None:
+    width, height = 1280, 720
+    bare = replace(pack, parts=tuple(part for part in pack.parts if not part.name.startswith("lash")))
+    pictures = []
+    for shown in (pack, bare):
+        try:
+            renderer = GlRenderer(shown, width, height)
+        except AvatarError as error:
+            pytest.skip(str(error))
+        canvas = np.full((height, width, 3), 90, np.uint8)
+        renderer.render(rest_frame(), canvas)
+        renderer.release()
+        pictures.append(canvas.astype(int))
+
+    change = pictures[0] - pictures[1]
+
+    assert (change.min(2) < -8).sum() > 100
+    assert change.max() < 24

@@ -293,7 +293,7 @@ class GlRenderer:
         # How far light wraps past the terminator grows with the mean free path; 3.7 mm of red is skin.
         program["scatter"] = tuple(min(1.0, mm / 3.7) for mm in material.subsurface_mm)
         program["mouth"] = self._mouth_light if draw.part.name in MOUTH_PARTS else 1.0
-        program["two_sided"] = material.two_sided
+        program["two_sided"], program["translucent"] = material.two_sided, material.blend
         draw.texture.use(0)
         draw.vao.render()
 

@@ -18,6 +18,7 @@ uniform float key_width;        // sine of the key's angular radius
 uniform vec4 surface;           // roughness, specular, clear coat, shadow texel
 uniform vec3 scatter;           // how far red, green, blue wrap past the terminator, 0..1
 uniform bool two_sided;
+uniform bool translucent;       // straight alpha in the texture, blended premultiplied
 uniform int kind;               // 0 = lit mesh, 1 = plate with baked light
 uniform vec3 plate_reference;   // light the plates were baked under, for relighting by ratio
 uniform float plate_alpha;
@@ -95,5 +96,6 @@ void main() {
         float coat = surface.z * (0.04 + 0.96 * pow(1.0 - n_v, 5.0));
         outgoing = outgoing * (1.0 - coat) + coat * open_share(r) * texture(reflection_map, r).rgb + surface.z * key_irradiance * 3.14159265 * lit * front * 0.04 * ggx(n_h, n_v, max(front, 1e-3), 0.16);
     }
-    result = vec4(encoded(film(outgoing * exposure)), texel.a);
+    float alpha = translucent ? texel.a : 1.0;
+    result = vec4(encoded(film(outgoing * exposure)) * alpha, alpha);
 }
