@@ -13,6 +13,7 @@ from django.db import transaction
 
 from lumihost import knowledge
 from lumihost.accounts.models import User
+from lumihost.avatars.catalogue import stock_avatars
 from lumihost.config.secret_files import read_or_create
 from lumihost.core.audit import SYSTEM, record
 from lumihost.knowledge import services
@@ -68,6 +69,8 @@ def load_demo(password_file: Path) -> Demo:
         ids = dict(Product.objects.values_list("sku", "id"))
         _load_shop(shop)
         _load_faq(shop["faq"], ids)
+        # First, so that the show of the shop's own language is the newest, which lists and forms begin with.
+        _load_show(shop["show_en"], ids)
         show = _load_show(shop["show"], ids)
         return Demo(tenant.id, show.id, EMAIL, password, len(ids))
 
@@ -107,9 +110,16 @@ def _load_show(show: dict[str, Any], ids: dict[str, str]) -> Show:
         channel = Channel.objects.create(name="演示直播间", platform="custom", language="zh")
         record(actor=SYSTEM, action="channel.created", target=channel, after={"name": channel.name})
     segments = [{**segment, "product_id": _id(segment["product_id"], ids, segment["id"])} for segment in show["segments"]]
-    made: Show = Show.objects.create(title=show["title"], language="zh", segments=segments, loop=show["loop"])
+    look = {"language": show.get("language", "zh"), "backdrop": show.get("backdrop", "daylight"), **_presenter(show)}
+    made: Show = Show.objects.create(title=show["title"], segments=segments, loop=show["loop"], **look)
     record(actor=SYSTEM, action="show.created", target=made, after={"title": made.title})
     return made
+
+
+def _presenter(show: dict[str, Any]) -> dict[str, str]:
+    """The first presenter of the show's list who is installed here, with a voice that suits; none: the model's own."""
+    here = {avatar.id for avatar in stock_avatars()}
+    return next((dict(choice) for choice in show.get("presenters", ()) if choice["avatar"] in here), {})
 
 
 def _id(sku: str | None, ids: dict[str, str], where: str) -> str | None:
