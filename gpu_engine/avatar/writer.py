@@ -230,7 +230,7 @@ def _materials(builder: GlbBuilder, source: PackSource) -> dict[str, int]:
 
     plates = [
         MaterialSource(
-            f"plate.{p.name}", cv2.imencode(".png", p.image, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes(), None, True, True
+            f"plate.{p.name}", cv2.imencode(".png", p.image, [cv2.IMWRITE_PNG_COMPRESSION, 6])[1].tobytes(), None, True, True
         )
         for p in source.plates
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from gpu_engine.avatar.landmarks.detector import FOLDER, anchors, detect_faces
 from gpu_engine.avatar.landmarks.face import EYE_LEFT, EYE_RIGHT, find_points
-from tests.onboarding.pictures import astronaut, found, portrait, presenter
+from tests.onboarding.pictures import CROP, found, portrait, presenter, smiling
 
 pytestmark = pytest.mark.unit
 
@@ -32,13 +32,12 @@ def test_anchors_are_the_short_range_models() -> None:
 
 
 def test_known_points_of_a_known_face() -> None:
-    # Measured by hand in the picture: pupils, tip of the nose, middle of the mouth.
-    face = found(astronaut())
-    for point, xy in {"right": (203.5, 101.0), "left": (246.5, 103.0)}.items():
-        centre = face.irises[0 if point == "right" else 1].centre
-        assert np.hypot(centre[0] - xy[0], centre[1] - xy[1]) < 1.5
+    # Where the renderer put the pupils; the tip of the nose by hand.
+    face = found(smiling())
+    for iris, xy in zip(face.irises, [(193.0, 137.6), (239.0, 138.1)], strict=True):
+        assert np.hypot(iris.centre[0] - xy[0], iris.centre[1] - xy[1]) < 1.5
     assert face.presence > 0.99
-    assert np.hypot(*(face.points[1, :2] - (224, 128))) < 5
+    assert np.hypot(*(face.points[1, :2] - (216, 168))) < 5
 
 
 def test_points_land_where_the_renderer_drew_them() -> None:
@@ -48,7 +47,7 @@ def test_points_land_where_the_renderer_drew_them() -> None:
         focal = renderer.lens[0] / (renderer.lens[3] - centre[2] - radius)
         drawn = np.array(
             [
-                renderer.lens[4] + (centre[0] - renderer.lens[1]) * focal - 200,
+                renderer.lens[4] + (centre[0] - renderer.lens[1]) * focal - CROP.start,
                 renderer.lens[5] - (centre[1] - renderer.lens[2]) * focal,
             ]
         )
@@ -60,12 +59,12 @@ def test_points_land_where_the_renderer_drew_them() -> None:
 @pytest.mark.parametrize("size", [110, 300, 490])
 def test_faces_are_found_at_any_size_and_place(size: int) -> None:
     wide = np.full((900, 1400, 3), 140, np.uint8)
-    wide[300 : 300 + size, 900 : 900 + size] = cv2.resize(astronaut(), (size, size), interpolation=cv2.INTER_AREA)
+    wide[300 : 300 + size, 900 : 900 + size] = cv2.resize(smiling(), (size, size), interpolation=cv2.INTER_AREA)
     faces = [find_points(wide, d) for d in detect_faces(wide)]
     real = [f for f in faces if f.presence > 0.5]
     if size == 110:
         assert len(real) <= 1, "at ten pixels between the eyes nothing is promised but silence about ghosts"
     else:
         assert len(real) == 1
-        expected = np.array([900, 300]) + np.array([224, 130]) * size / 512
+        expected = np.array([900, 300]) + np.array([216, 168]) * size / 432
         assert np.linalg.norm(real[0].points[1, :2] - expected) < 0.02 * size

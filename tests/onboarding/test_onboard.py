@@ -19,7 +19,7 @@ from gpu_engine.avatar.glb import read_glb
 from gpu_engine.avatar.landmarks.face import LIPS_INNER, OVAL, Face
 from gpu_engine.avatar.onboarding.build import LIMITS_DEG, STAGES, build
 from gpu_engine.avatar.onboarding.consent import ConsentError, read_consent
-from gpu_engine.avatar.onboarding.onboard import CancelledError, Outcome, RefusedError, onboard, place
+from gpu_engine.avatar.onboarding.onboard import CancelledError, Outcome, RefusedError, nearest_template, onboard, place
 from gpu_engine.avatar.onboarding.photo import read_photo
 from gpu_engine.avatar.onboarding.template import read_template
 from gpu_engine.avatar.pack import AvatarPack, Framing, assemble, load_pack, pack_path
@@ -27,14 +27,14 @@ from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.sheet import BLINK, VISEMES, pose_frame
 from gpu_engine.avatar.validate import validate
 from gpu_engine.avatar.writer import build_pack
-from tests.onboarding.pictures import ASTRONAUT, BACKGROUND, PRESENTER, U8, astronaut, found, frame, photo, portrait
+from tests.onboarding.pictures import BACKGROUND, PRESENTER, SMILING, TEMPLATE, U8, found, frame, photo, portrait, smiling
 
 pytestmark = pytest.mark.unit
 
 CONSENT = {
     "subject": "person",
-    "statement": "Test with a public-domain portrait.",
-    "granted_by": "NASA",
+    "statement": "Test with a face that exists nowhere.",
+    "granted_by": "Lumihost",
     "granted_on": "2026-01-05",
     "evidence_sha256": "ab" * 32,
 }
@@ -43,24 +43,25 @@ CONSENT = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, list[tuple[str, float]]]:
     told: list[tuple[str, float]] = []
-    out = tmp_path_factory.mktemp("packs") / "astronaut.glb"
+    out = tmp_path_factory.mktemp("packs") / "host.glb"
     outcome = onboard(
-        read_photo(ASTRONAUT),
-        name="astronaut",
+        read_photo(SMILING),
+        name="host",
         out=out,
         consent=CONSENT,
+        template=TEMPLATE,
         progress=lambda stage, share: told.append((stage, share)),
     )
     return outcome, told
 
 
 class Twin:
-    """The presenter's own picture made into a pack, drawn so that its pixels are the photograph's."""
+    """The presenter's picture made into a pack with another's head, drawn so that its pixels are the photograph's."""
 
     def __init__(self) -> None:
         self.photo, self.face = portrait(), found(portrait())
         built = build(
-            read_template(pack_path(PRESENTER)),
+            read_template(pack_path(TEMPLATE)),
             self.photo,
             self.face,
             name="twin",
@@ -104,7 +105,7 @@ def test_the_pack_is_valid_and_says_whose_it_is(made: tuple[Outcome, list[tuple[
     assert verdict.problems == () and "52 targets that move" in verdict.summary
     pack = load_pack(outcome.path)
     assert pack.manifest["consent"] == CONSENT
-    assert pack.name == "astronaut" and outcome.size == outcome.path.stat().st_size < 12_000_000
+    assert pack.name == "host" and outcome.size == outcome.path.stat().st_size < 12_000_000
     for joint, limit in LIMITS_DEG.items():
         assert pack.manifest["limits_deg"][joint] <= limit
 
@@ -117,7 +118,7 @@ def test_progress_names_every_stage_once_and_ends_at_one(made: tuple[Outcome, li
 
 def test_the_fit_meets_the_points(made: tuple[Outcome, list[tuple[str, float]]]) -> None:
     mean, worst = made[0].built.fit.error_px
-    assert mean < 0.1 and worst < 0.5, "of 44 px between the eyes"
+    assert mean < 0.1 and worst < 0.5, "of 47 px between the eyes"
 
 
 def test_an_open_smile_rests_with_closed_lips(made: tuple[Outcome, list[tuple[str, float]]]) -> None:
@@ -131,7 +132,7 @@ def test_an_open_smile_rests_with_closed_lips(made: tuple[Outcome, list[tuple[st
         lips = face.points[list(LIPS_INNER), :2]
         return float(np.linalg.norm(face.points[13, :2] - face.points[14, :2]) / np.linalg.norm(lips[0] - lips[10]))
 
-    assert opening(found(canvas)) < 0.5 * opening(found(astronaut()))
+    assert opening(found(canvas)) < 0.6 * opening(found(smiling()))
 
 
 def test_both_framings_draw_the_person_from_the_lower_edge_up(made: tuple[Outcome, list[tuple[str, float]]]) -> None:
@@ -154,7 +155,7 @@ def test_at_rest_it_is_the_photograph(twin: Twin) -> None:
 
 @pytest.mark.parametrize("name", ["aa", "ou", "PP"])
 def test_visemes_move_as_the_modelled_head_does(twin: Twin, name: str) -> None:
-    assert gap(found(frame(VISEMES[name])), found(twin.draw(VISEMES[name]))) < 0.02
+    assert gap(found(frame(VISEMES[name])), found(twin.draw(VISEMES[name]))) < 0.03
 
 
 def test_a_blink_closes(twin: Twin) -> None:
@@ -186,11 +187,23 @@ def test_the_command_makes_the_same_file_from_the_same_photograph(
         evidence=CONSENT["evidence_sha256"],
     )
     out = tmp_path / "again.glb"
-    words = ["onboard", str(ASTRONAUT), "--name", "astronaut", "--consent", str(wanted), "--out", str(out), "--progress"]
+    words = ["onboard", str(SMILING), "--name", "host", "--consent", str(wanted), "--out", str(out), "--progress"]
+    words += ["--template", TEMPLATE]
     assert main(words) == 0
     assert out.read_bytes() == made[0].path.read_bytes()
     said = capsys.readouterr()
     assert "100% done" in said.out and "MB, fit error" in said.out and "advice: The face is too small" in said.err
+
+
+def test_the_nearest_head_is_the_template_unless_one_is_named() -> None:
+    assert nearest_template(found(portrait())).name == PRESENTER
+    assert nearest_template(found(smiling())).name == "amara"
+
+
+def test_no_clothes_and_no_limbs_of_the_template_come_along(made: tuple[Outcome, list[tuple[str, float]]]) -> None:
+    pack = load_pack(made[0].path)
+    assert made[0].built.source.clothes == []
+    assert {p.layer for p in made[0].built.source.head} == {"mesh"} and [p.name for p in pack.plates] == ["person"]
 
 
 def test_a_refused_photograph_writes_nothing(tmp_path: Path) -> None:
@@ -210,7 +223,7 @@ def test_cancelling_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
         return asked > 1
 
     with pytest.raises(CancelledError, match="not touched"):
-        onboard(photo(astronaut()), name="host", out=out, consent=CONSENT, cancelled=at_the_second)
+        onboard(photo(smiling()), name="host", out=out, consent=CONSENT, cancelled=at_the_second)
     assert asked == 2 and out.read_bytes() == b"old" and [p.name for p in tmp_path.iterdir()] == ["host.glb"]
     with pytest.raises(CancelledError, match="not touched"):
         place(out, b"new", lambda: True)
@@ -262,7 +275,7 @@ def test_an_incomplete_consent_record_names_the_field(tmp_path: Path, changes: d
 
 def test_no_consent_no_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "host.glb"
-    assert main(["onboard", str(ASTRONAUT), "--name", "host", "--out", str(out)]) == 1
+    assert main(["onboard", str(SMILING), "--name", "host", "--out", str(out)]) == 1
     assert "--consent FILE" in capsys.readouterr().err and not out.exists()
 
 
@@ -272,12 +285,12 @@ def test_a_person_pack_without_evidence_does_not_validate(made: tuple[Outcome, l
 
 
 def test_check_answers_in_words_and_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(ASTRONAUT), "--language", "zh"]) == 0
+    assert main(["check", str(SMILING), "--language", "zh"]) == 0
     said = capsys.readouterr()
     assert "人脸太小" in said.err and "照片可用" in said.out
-    assert main(["check", str(ASTRONAUT), "--json"]) == 0
+    assert main(["check", str(SMILING), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["usable"] is True and {f["code"] for f in answer["findings"]} == {"face_small", "mouth_open"}
+    assert answer["usable"] is True and {f["code"] for f in answer["findings"]} == {"face_small", "mouth_open", "one_sided"}
     text = tmp_path / "note.jpg"
     text.write_text("no picture")
     assert main(["check", str(text), "--json"]) == 2

@@ -9,7 +9,7 @@ import pytest
 from gpu_engine.avatar.landmarks.face import OVAL
 from gpu_engine.avatar.onboarding.advice import ADVICE
 from gpu_engine.avatar.onboarding.quality import RULES, Report, pose
-from tests.onboarding.pictures import U8, astronaut, found, frame, portrait, report
+from tests.onboarding.pictures import U8, closed, found, frame, portrait, report, smiling
 
 pytestmark = pytest.mark.unit
 
@@ -30,12 +30,13 @@ def turned(image: U8, degrees: float) -> U8:
 
 def test_a_good_portrait_gets_no_advice() -> None:
     assert report(portrait()).findings == ()
+    assert report(closed()).findings == ()
 
 
 def test_a_small_smiling_portrait_is_usable_with_advice() -> None:
-    result = report(astronaut())
+    result = report(smiling())
     assert not result.refused
-    assert codes(result, "warn") == {"face_small", "mouth_open"}
+    assert codes(result, "warn") == {"face_small", "mouth_open", "one_sided"}
     assert result.measures["several_faces"] == 1
 
 
@@ -56,7 +57,7 @@ def test_two_people_are_refused_and_a_picture_on_the_wall_is_not() -> None:
 
 
 def test_small_faces() -> None:
-    little = cv2.resize(astronaut(), None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA)
+    little = cv2.resize(smiling(), None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA)
     assert "face_small" in codes(report(np.asarray(little, np.uint8)), "refuse")
 
 

@@ -37,6 +37,7 @@ STAGES = ("fit", "cut out", "skin", "eyes", "layers", "write")
 """What ``on_stage`` is told, in order; looking for the face comes before."""
 LIMITS_DEG = {"head": 8.0, "neck": 4.0, "spine1": 2.0, "spine2": 2.0, "spine3": 2.0}
 """Half the reach of a modelled presenter: a photograph has no sides."""
+TEETH_SHADE = 0.62
 SKIN_SIDES = (1024, 1536)
 
 
@@ -156,6 +157,10 @@ def build(
             uv = atlas.uv(piece)
             if key in MOUTH_PIECES:
                 shade = shade * np.float32(tone)
+            if key.startswith("teeth_"):
+                # Cheeks keep the light from the ends of a row; bright ends would show through the corners of rounded lips.
+                aside = np.abs(verts[:, 0] - verts[:, 0].mean()) / (0.5 * max(float(np.ptp(verts[:, 0])), 1e-6))
+                shade = shade * (1 - TEETH_SHADE * np.clip((aside - 0.35) / 0.55, 0, 1) ** 2).astype(np.float32)
         head.append(
             PieceSource(
                 key,

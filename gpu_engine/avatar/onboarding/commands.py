@@ -13,7 +13,7 @@ from typing import Any
 
 from gpu_engine.avatar.fields import NAME
 from gpu_engine.avatar.onboarding.consent import read_consent
-from gpu_engine.avatar.onboarding.onboard import DEFAULT_TEMPLATE, CancelledError, RefusedError, onboard
+from gpu_engine.avatar.onboarding.onboard import NEAREST, CancelledError, RefusedError, onboard
 from gpu_engine.avatar.onboarding.photo import PhotoError, read_photo
 from gpu_engine.avatar.onboarding.quality import Report, check_photo
 from gpu_engine.avatar.renderer import AvatarError
@@ -38,7 +38,9 @@ def add_commands(commands: Any) -> None:
     make.add_argument("--display-en", default="", help="shown name in English (default: the name)")
     make.add_argument("--consent", type=Path, default=None, help="JSON record of the person's consent; required")
     make.add_argument("--out", type=Path, required=True, help="the .glb file to write")
-    make.add_argument("--template", default=DEFAULT_TEMPLATE, help="shipped pack or .glb whose head is fitted")
+    make.add_argument(
+        "--template", default=NEAREST, help="shipped pack or .glb whose head is fitted (default: the nearest in form)"
+    )
     make.add_argument("--progress", action="store_true", help="print each stage with the share done")
     make.add_argument("--language", choices=LANGUAGES, default="en")
 

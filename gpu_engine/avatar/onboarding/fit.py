@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpu_engine.avatar.landmarks.face import EYE_LEFT, EYE_RIGHT, OVAL, Face
 from gpu_engine.avatar.onboarding.posed import Lens, Measured, measure, posed_verts, turned
 from gpu_engine.avatar.onboarding.template import Template
-from gpu_engine.avatar.onboarding.warp import Spline, Table, similarity
+from gpu_engine.avatar.onboarding.warp import Neighbours, Spline, Table, similarity
 from gpu_engine.avatar.skeleton import JOINT_NUMBER
 
 F64 = NDArray[np.float64]
@@ -63,10 +63,12 @@ GAPS = ((13, 14), (82, 87), (312, 317), (81, 178), (311, 402), (80, 88), (310, 3
 OPEN_GAP = 0.045
 """Lips further apart than this share of the eye distance are open; the pack's rest pose closes them."""
 DEPTH_TRUST = 0.6
-TEETH_BACK_DM = 0.015
+TEETH_BACK_DM = 0.035
 SMILE_GAIN, SMILE_GAIN_SMILING = 0.85, 0.6
 """How much of the template's smile is added to a resting face, and to one that smiles already."""
 MOUTH_PIECES = ("teeth_upper", "teeth_lower", "tongue", "throat")
+ROUNDED, ROUNDS = ("mouthFunnel", "mouthPucker"), 10
+"""Targets whose peaks, at home on the template's lips, are evened out between neighbours, and how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,20 @@ def head_turn(template: Template, lens: Lens, face: Face) -> tuple[F64, Measured
         _, more, _ = similarity(source, target)
         turn = more @ turn
     return turn, measure(template, lens, {}, pivot, turn)
+
+
+def likeness(template: Template, face: Face) -> float:
+    """How far the template's face is from this one in form: mean distance of the points after moving, turning and scaling one
+    onto the other, in eye distances. Expressions count little: only points that stay still are compared.
+
+    Raises:
+        AvatarError: the network does not recognise the template's own face.
+    """
+    lens = Lens(template.focal_px, template.eye, np.array(template.info["camera"]["principal"], np.float64))
+    _, seen = head_turn(template, lens, face)
+    a, b = seen.points[list(STEADY), :2], face.points[list(STEADY), :2].astype(np.float64)
+    scale, rotation, offset = similarity(a, b)
+    return float(np.linalg.norm(scale * a @ rotation.T + offset - b, axis=1).mean() / face.eye_distance)
 
 
 def _mouth(points: NDArray[np.floating], unit: float) -> F64:
@@ -300,6 +316,7 @@ def fit_head(template: Template, face: Face) -> Fit:
         before = placed(name, rest)
         verts[name] = bent(name, before)
         targets[name] = {}
+        near = Neighbours(piece.verts, piece.tris) if name == "skin" else None
         if name.startswith("eye_"):
             continue
         for target, delta in piece.targets.items():
@@ -307,6 +324,8 @@ def fit_head(template: Template, face: Face) -> Fit:
             out = np.zeros_like(before)
             gain = (SMILE_GAIN_SMILING if expression else SMILE_GAIN) if target.startswith("mouthSmile") else 1.0
             out[moved] = bent(name, before[moved] + gain * delta[moved] @ turn.T) - verts[name][moved]
+            if near and target in ROUNDED:
+                out = near.evened(out, ROUNDS)
             targets[name][target] = out
     joints = template.joints.astype(np.float64)
     head = JOINT_NUMBER["head"]

@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpu_engine.avatar.landmarks.face import Face
 from gpu_engine.avatar.onboarding.build import STAGES, Built, build
+from gpu_engine.avatar.onboarding.fit import likeness
 from gpu_engine.avatar.onboarding.photo import Photo
 from gpu_engine.avatar.onboarding.quality import Report, check_photo
-from gpu_engine.avatar.onboarding.template import read_template
-from gpu_engine.avatar.pack import pack_path
+from gpu_engine.avatar.onboarding.template import Template, read_template
+from gpu_engine.avatar.pack import pack_path, shipped_packs
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.validate import validate
 from gpu_engine.avatar.writer import build_pack
 
-DEFAULT_TEMPLATE = "lin"
+NEAREST = "nearest"
+"""Instead of a template's name: the shipped pack whose face is nearest in form."""
 Progress = Callable[[str, float], None]
 
 
@@ -45,6 +48,23 @@ class Outcome:
     built: Built
 
 
+def nearest_template(face: Face) -> Template:
+    """The shipped pack whose face is nearest to this one in form; about a second.
+
+    Raises:
+        AvatarError: no pack is shipped, or one of them is damaged.
+    """
+    best: tuple[float, Template] | None = None
+    for name in shipped_packs():
+        template = read_template(pack_path(name))
+        distance = likeness(template, face)
+        if best is None or distance < best[0]:
+            best = (distance, template)
+    if best is None:
+        raise AvatarError("no pack is shipped to serve as template; name a .glb")
+    return best[1]
+
+
 def onboard(
     photo: Photo,
     *,
@@ -52,7 +72,7 @@ def onboard(
     out: Path,
     consent: dict[str, Any],
     display_name: dict[str, str] | None = None,
-    template: str | Path = DEFAULT_TEMPLATE,
+    template: str | Path = NEAREST,
     progress: Progress = lambda stage, share: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Outcome:
@@ -62,7 +82,7 @@ def onboard(
         name: the pack's name, lower case; ``display_name`` the shown one by language (by default the name).
         out: the file to write; it appears complete or not at all, replacing what was there.
         consent: ``consent.read_consent``'s answer.
-        template: shipped pack or file whose head is fitted.
+        template: shipped pack or file whose head is fitted, or ``nearest``.
         progress: called with a stage (``check``, then ``build.STAGES``) and the share done, 0 to 1.
         cancelled: asked between stages.
 
@@ -79,10 +99,11 @@ def onboard(
         progress(which, order.index(which) / len(order))
 
     stage("check")
-    model = read_template(pack_path(template))
+    named = None if template == NEAREST else read_template(pack_path(template))
     report = check_photo(photo)
     if report.refused or report.face is None:
         raise RefusedError(report)
+    model = named or nearest_template(report.face)
     built = build(
         model,
         photo.image,

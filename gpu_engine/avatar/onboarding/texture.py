@@ -15,8 +15,10 @@ from gpu_engine.avatar.onboarding.template import Template
 
 F32 = NDArray[np.float32]
 EYE_HOLE = 0.86
-LID_SKIN = {"right": (222, 223, 224, 230, 231, 119), "left": (442, 443, 444, 450, 451, 348)}
-"""Points on bare skin under the brow and under the eye."""
+LID_REACH, LID_FEATHER = 0.012, 0.008
+"""How far beyond the spread skin the lid is replaced, and how softly; shares of the texture's side."""
+LID_SOURCE, LID_ODD = 0.75, 0.16
+"""Radius around an eye, in eye distances, whose skin says how a lid is lit; log ratios further off are no skin."""
 
 
 def filled(colour: F32, weight: F32) -> F32:
@@ -95,15 +97,6 @@ def lid_triangles(template: Template, fit: Fit) -> NDArray[np.bool_]:
     return lid
 
 
-def _patch(image: NDArray[np.uint8], face: Face, point: int) -> F32:
-    x, y = face.points[point, :2]
-    r = max(1.0, face.eye_distance * 0.03)
-    height, width = image.shape[:2]
-    x0, x1 = int(np.clip(x - r, 0, width - 1)), int(np.clip(x + r + 1, 1, width))
-    y0, y1 = int(np.clip(y - r, 0, height - 1)), int(np.clip(y + r + 1, 1, height))
-    return np.asarray(image[y0:y1, x0:x1].reshape(-1, 3).mean(0), np.float32)
-
-
 def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32, colour: F32) -> F32:
     """Lips where the photograph hides them (between open lips, turned inwards): the template's, in the photograph's colour."""
     piece = template.pieces["skin"]
@@ -145,6 +138,46 @@ def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32
     return np.asarray(colour * (1 - soft) + own * gain * soft, np.float32)
 
 
+def _lids(template: Template, face: Face, spot: F32, colour: F32, known: F32, hidden: F32) -> F32:
+    """Upper lids as they look when closed: the template's, crease and grain, in the light and colour of the skin around.
+
+    An open eye shows its lid as a dark fold. The ratio of photograph to template on bare skin, from under the brow to the
+    cheek, is continued over the lid: gradients go on, and at the edge both agree.
+    """
+    side = colour.shape[0]
+    texture = template.textures[template.pieces["skin"].texture][..., :3]
+    own = cv2.resize(texture, (side, side), interpolation=cv2.INTER_AREA).astype(np.float32)
+    reach = int(side * LID_REACH) | 1
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
+    wide = np.asarray(cv2.dilate(hidden, kernel), np.float32)
+    soft = cv2.GaussianBlur(wide, (0, 0), side * LID_FEATHER)[..., None]
+    wide = np.asarray(cv2.dilate(wide, kernel), np.float32)
+    bare = known * (1 - wide)
+    ratio = cv2.GaussianBlur(np.log((colour + 4) / (own + 4)), (0, 0), side * 0.002)
+    smooth = np.zeros_like(ratio)
+    middle = face.points[6, 0]
+    for outline in (EYE_RIGHT, EYE_LEFT):
+        eye = face.points[list(outline), :2].mean(0)
+        at = (spot - eye) / face.eye_distance
+        mine = (spot[..., 0] < middle) == (eye[0] < middle)
+        near = (bare > 0.5) & mine & (np.hypot(at[..., 0], at[..., 1]) < LID_SOURCE)
+        if near.sum() < 100:
+            continue
+        # Brows, lashes and moles of either face are outliers of a slope: three rounds leave them out.
+        flat = np.stack([np.ones_like(at[..., 0]), at[..., 0], at[..., 1]], -1)
+        used = near
+        for _ in range(3):
+            slope = np.linalg.lstsq(flat[used], ratio[used], rcond=None)[0]
+            off = np.abs(ratio - flat @ slope).mean(-1)
+            used = near & (off <= np.percentile(off[near], 60))
+        smooth[mine] = (flat @ slope)[mine]
+        bare[near & (off > LID_ODD)] = 0
+    rest = filled(np.clip(ratio - smooth, -LID_ODD, LID_ODD).astype(np.float32), bare.astype(np.float32))
+    ratio = smooth + cv2.GaussianBlur(rest, (0, 0), side * 0.012)
+    lid = np.clip((own + 4) * np.exp(np.clip(ratio, -1.6, 1.6)) - 4, 0, 255)
+    return np.asarray(colour * (1 - soft) + lid * soft, np.float32)
+
+
 def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: Face, side: int) -> NDArray[np.uint8]:
     """uint8[side, side, 3] BGR in the template's UV layout.
 
@@ -163,17 +196,7 @@ def skin_texture(template: Template, fit: Fit, image: NDArray[np.uint8], face: F
     hidden = np.zeros_like(known)
     hidden[seen.ids >= 0] = lids[seen.ids[seen.ids >= 0]]
     out = colour.astype(np.float32)
-    for side_, points in LID_SKIN.items():
-        # The photograph shows a lid as a dark fold: closed, it has the colour of the skin above and below the eye.
-        half = hidden * (spot[..., 0] < face.points[6, 0] if side_ == "right" else spot[..., 0] >= face.points[6, 0])
-        half = cv2.dilate(half.astype(np.float32), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)))
-        soft = cv2.GaussianBlur(half, (0, 0), side * 0.008)[..., None]
-        tone = np.median([_patch(image, face, p) for p in points], axis=0)
-        # Half that colour, half what the skin around says; the dark line of the lashes has no say.
-        bright = np.clip(out.mean(2) / max(float(tone.mean()), 1.0) / 0.12 - 6.6, 0, 1)
-        around = filled(out, (known * (1 - half) * bright).astype(np.float32))
-        grain = out - cv2.GaussianBlur(out, (0, 0), side * 0.01)
-        out = np.asarray(out * (1 - soft) + (0.5 * tone + 0.5 * around + 0.3 * grain) * soft, np.float32)
+    out = _lids(template, face, spot, out, known, hidden)
     out = _inner_lips(template, fit, face, seen, spot, out)
     out = filled(out.astype(np.float32), known)
     return np.clip(out, 0, 255).astype(np.uint8)

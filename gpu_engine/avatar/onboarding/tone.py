@@ -13,8 +13,8 @@ from gpu_engine.avatar.onboarding.texture import polygon
 
 CAST_SHARE, CAST_LIMIT = 0.7, 14.0
 """How much of a cast is taken out, and the largest correction in Lab units."""
-LEVELS = (105.0, 205.0)
-"""Skin darker or brighter than this is moved half of the way back."""
+LEVELS = (70.0, 205.0)
+"""Skin darker or brighter than this is moved half of the way back. Dark skin in good light measures 75 and more: it stays."""
 SHINE_PERCENTILE, SHINE_KEPT = 96.0, 0.55
 
 

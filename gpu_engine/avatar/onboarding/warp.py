@@ -1,4 +1,4 @@
-"""Smooth maps through scattered points: thin-plate splines (Bookstein 1989) with a little smoothing."""
+"""Smooth maps through scattered points: thin-plate splines (Bookstein 1989) with a little smoothing; smoothing over a mesh."""
 
 from __future__ import annotations
 
@@ -82,3 +82,26 @@ def similarity(source: F64, target: F64) -> tuple[float, F64, F64]:
     rotation = (u * sign) @ vt
     scale = float((s * sign).sum() / (a**2).sum())
     return scale, rotation, target.mean(0) - scale * source.mean(0) @ rotation.T
+
+
+class Neighbours:
+    """Evens a displacement out over a mesh, vertices doubled at UV seams counted as one."""
+
+    def __init__(self, verts: NDArray[np.floating], tris: NDArray[np.integer]) -> None:
+        _, self.one = np.unique(np.round(verts * 2000).astype(np.int64), axis=0, return_inverse=True)
+        self.one = self.one.reshape(-1)
+        edges = np.sort(self.one[tris[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2), axis=1)
+        self.a, self.b = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0).T
+        self.count = int(self.one.max()) + 1
+        self.degree = np.maximum(np.bincount(np.concatenate([self.a, self.b]), minlength=self.count), 1)[:, None]
+
+    def evened(self, delta: F64, rounds: int) -> F64:
+        """float64[n, 3] after ``rounds`` of half-way steps towards the neighbours' mean."""
+        value = np.zeros((self.count, 3))
+        value[self.one] = delta
+        for _ in range(rounds):
+            total = np.zeros_like(value)
+            np.add.at(total, self.a, value[self.b])
+            np.add.at(total, self.b, value[self.a])
+            value = 0.5 * value + 0.5 * total / self.degree
+        return value[self.one]
