@@ -182,3 +182,37 @@ def test_lashes_darken_and_do_not_shine_where_they_are_thin(pack: AvatarPack) ->
 
     assert (change.min(2) < -8).sum() > 100
     assert change.max() < 24
+
+
+def test_two_renderers_in_one_process_do_not_disturb_each_other(renderer: GlRenderer) -> None:
+    before = drawn(renderer, posed(yaw_deg=4.0))
+    other = GlRenderer(load_pack("amara"), WIDTH, HEIGHT)
+    theirs = drawn(other, rest_frame())
+
+    np.testing.assert_array_equal(drawn(renderer, posed(yaw_deg=4.0)), before)
+    np.testing.assert_array_equal(drawn(other, rest_frame()), theirs)
+    other.release()
+    np.testing.assert_array_equal(drawn(renderer, posed(yaw_deg=4.0)), before)
+
+
+@pytest.mark.parametrize("name", ["lin", "marco", "amara"])
+def test_faces_are_as_bright_as_on_the_cpu(name: str) -> None:
+    pack = load_pack(name)
+    on_gpu = GlRenderer(pack, WIDTH, HEIGHT)
+
+    ours, theirs = drawn(on_gpu, rest_frame()).astype(int), drawn(CpuRenderer(pack, WIDTH, HEIGHT), rest_frame()).astype(int)
+    on_gpu.release()
+
+    face = theirs[..., 2] > theirs[..., 0] + 15
+    face[: HEIGHT // 4] = face[HEIGHT // 2 :] = False
+    assert face.sum() > 500
+    assert ours[face].mean() == pytest.approx(theirs[face].mean(), rel=0.15)
+
+
+def test_a_full_ring_says_so(renderer: GlRenderer) -> None:
+    renderer.submit(rest_frame())
+
+    with pytest.raises(AvatarError, match="pull one"):
+        renderer.submit(rest_frame())
+
+    assert renderer.pull() is not None

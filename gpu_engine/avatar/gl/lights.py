@@ -51,7 +51,11 @@ class DiscLight:
 
 @dataclass(frozen=True, slots=True)
 class LightRig:
-    """Everything that shines on the host; may change from frame to frame."""
+    """Everything that shines on the host; may change from frame to frame.
+
+    The default is the studio the packs' baked light was made in; its exposure makes all three shipped hosts as bright on
+    the GPU as the CPU renderer draws them.
+    """
 
     lights: tuple[DiscLight, ...] = field(
         default=(
@@ -64,7 +68,7 @@ class LightRig:
     sky: tuple[float, float, float] = (0.40, 0.42, 0.46)
     horizon: tuple[float, float, float] = (0.30, 0.30, 0.31)
     floor: tuple[float, float, float] = (0.16, 0.145, 0.13)
-    exposure: float = 1.0
+    exposure: float = 0.52
 
     def __post_init__(self) -> None:
         if len(self.lights) > MAX_LIGHTS:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.avatar.renderer import AvatarError
+
 if TYPE_CHECKING:
     import moderngl
 
@@ -26,15 +28,20 @@ class ReadBack:
 
     def push_framebuffer(self, framebuffer: moderngl.Framebuffer) -> None:
         """Queue the colour of ``framebuffer`` (RGBA8)."""
-        buffer = self._free.popleft()
+        buffer = self._take()
         framebuffer.read_into(buffer, components=4)
         self._waiting.append(buffer)
 
     def push_buffer(self, source: moderngl.Buffer, context: moderngl.Context) -> None:
         """Queue a copy of a buffer of the ring's size."""
-        buffer = self._free.popleft()
+        buffer = self._take()
         context.copy_buffer(buffer, source)
         self._waiting.append(buffer)
+
+    def _take(self) -> moderngl.Buffer:
+        if not self._free:
+            raise AvatarError(f"read-back ring of {self.delay + 1} pictures is full: pull one after each that is pushed")
+        return self._free.popleft()
 
     def pull(self) -> NDArray[np.uint8] | None:
         """The oldest picture's bytes (valid until the next call), or ``None`` while the ring fills."""

@@ -109,7 +109,8 @@ class GlRenderer:
         self._read = ReadBack(gl, self.width * self.height * 4, 0)
         self._read_nv12 = ReadBack(gl, self.width * self.height * 3 // 2, delay)
         # Plates were baked under the studio the recipe lights, which LightRig's default stands for.
-        reference = irradiance(LightRig(), PLATE_NORMAL)[0] + self._key_on_plates(LightRig())
+        studio = LightRig()
+        reference = (irradiance(studio, PLATE_NORMAL)[0] + self._key_on_plates(studio)) * studio.exposure
         self._plate_reference = tuple(float(v) for v in reference)
 
     def _key_on_plates(self, rig: LightRig) -> NDArray[np.float64]:
@@ -189,12 +190,18 @@ class GlRenderer:
         self._overlay = gl.buffer(reserve=self.width * self.height * 4)
         self._planes = gl.buffer(reserve=self.width * self.height * 3 // 2)
 
+    def _make_current(self) -> None:
+        # Two renderers in one process have two contexts; OpenGL calls go to the one that is current.
+        self.context.__enter__()
+
     def set_background(self, canvas: NDArray[np.uint8]) -> None:
         """What is behind the host from now on: uint8[height, width, 3] BGR."""
+        self._make_current()
         self._background.write(np.ascontiguousarray(canvas).tobytes())
 
     def set_overlay(self, overlay: NDArray[np.uint8]) -> None:
         """What :meth:`submit` lays over the picture: uint8[height, width, 4] BGRA, premultiplied."""
+        self._make_current()
         if overlay.shape != (self.height, self.width, 4):
             raise AvatarError(f"overlay {overlay.shape} on a picture of {self.width}x{self.height}: sizes must agree")
         self._overlay.write(np.ascontiguousarray(overlay).tobytes())
@@ -306,6 +313,7 @@ class GlRenderer:
 
     def draw(self, frame: MotionFrame) -> None:
         """Bake the light and draw one frame over the background, into the renderer's own picture."""
+        self._make_current()
         gl = self.context
         self._bake.bake(self.rig)
         self._write_pose(frame)
@@ -340,6 +348,7 @@ class GlRenderer:
 
     def render(self, frame: MotionFrame, canvas: NDArray[np.uint8]) -> None:
         """Composite the host over ``canvas`` (uint8[height, width, 3], BGR) in place; waits for the GPU."""
+        self._make_current()
         if canvas.shape != (self.height, self.width, 3) or canvas.dtype != np.uint8:
             raise AvatarError(f"canvas must be uint8[{self.height}, {self.width}, 3], is {canvas.dtype}{list(canvas.shape)}")
         if self._tint_from_background:
@@ -353,6 +362,7 @@ class GlRenderer:
 
     def submit(self, frame: MotionFrame) -> None:
         """Draw a frame, lay the overlay over it, convert to NV12 on the GPU and queue the planes; never waits."""
+        self._make_current()
         self.draw(frame)
         self._nv12["size"] = (self.width, self.height)
         self._picture.use(0)
@@ -364,9 +374,11 @@ class GlRenderer:
 
     def pull(self) -> NDArray[np.uint8] | None:
         """NV12 uint8[height * 3 // 2, width] of the frame submitted ``delay`` frames ago; ``None`` while the ring fills."""
+        self._make_current()
         planes = self._read_nv12.pull()
         return None if planes is None else planes.reshape(self.height * 3 // 2, self.width)
 
     def release(self) -> None:
         """Free the context and everything in it."""
+        self._make_current()
         self.context.release()
