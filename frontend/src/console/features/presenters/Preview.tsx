@@ -67,7 +67,9 @@ export default function Preview({ avatar }: { avatar: Avatar }) {
 
   useEffect(() => void stage?.choose(engine), [stage, engine]);
 
-  const motion = useMotion(stage, from === SAMPLE ? null : from, playing);
+  // A show that is over leaves the sample.
+  const watched = onAir.find((session) => session.id === from);
+  const motion = useMotion(stage, watched?.id ?? null, playing);
 
   useEffect(() => {
     if (!stage || !pack.data) return;
@@ -109,7 +111,6 @@ export default function Preview({ avatar }: { avatar: Avatar }) {
   }, [stage, picture]);
 
   const name = avatar.name[lang] || avatar.id;
-  const watched = onAir.find((session) => session.id === from);
   const source = watched ? t("preview.session", { title: watched.show.title }) : t("preview.sample");
   const ready = loaded === avatar.id;
   return (
@@ -143,6 +144,7 @@ export default function Preview({ avatar }: { avatar: Avatar }) {
       <div className="lh-preview-tools">
         <Button
           icon={playing ? <PauseOutlined aria-hidden="true" /> : <CaretRightOutlined aria-hidden="true" />}
+          disabled={watched !== undefined}
           onClick={() => setPlaying(!playing)}
         >
           {playing ? t("preview.pause") : t("preview.play")}
@@ -165,7 +167,7 @@ export default function Preview({ avatar }: { avatar: Avatar }) {
         <Select
           aria-label={t("preview.motion")}
           className="lh-preview-motion"
-          value={from}
+          value={watched?.id ?? SAMPLE}
           onChange={setFrom}
           options={[
             { value: SAMPLE, label: t("preview.sample") },

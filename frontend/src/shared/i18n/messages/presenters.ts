@@ -59,7 +59,7 @@ export const presenters = {
   "preview.driver": ["图形驱动", "Graphics driver"],
   "preview.fps": ["帧率", "Frame rate"],
   "preview.fps.value": ["{{fps}} 帧/秒", "{{fps}} frames/s"],
-  "preview.draw": ["每帧耗时", "Time for a frame"],
+  "preview.draw": ["页面线程每帧", "Page's thread per frame"],
   "preview.draw.value": ["{{ms}} 毫秒", "{{ms}} ms"],
   "preview.compute": ["计算往返", "Compute, there and back"],
   "preview.watch.connecting": ["正在连接动作数据…", "Connecting to the motion…"],
