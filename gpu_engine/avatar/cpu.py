@@ -279,6 +279,12 @@ class CpuRenderer:
         raster.open_box(box.colour, box.depth, canvas, self._depth, BOX_SLACK_DM, x0, y0, width, height)
 
         def draw(run: Run, tiles: F32) -> None:
+            if run.mode == raster.SOLID:
+                raster.fill_solid(
+                    self._vertices, run.tris, run.facing, run.texture, box.colour, box.depth, tiles, np.float32(x0),
+                    np.float32(y0), np.float32(2), 2 * height, 2 * width, run.cull, run.shaded, run.stretch,
+                )  # fmt: skip
+                return
             raster.fill(
                 self._vertices, run.tris, run.facing, run.texture, box.colour, box.depth, tiles, np.float32(x0), np.float32(y0),
                 np.float32(2), 2 * height, 2 * width, run.cull, run.shaded, run.mode, run.stretch,
@@ -294,6 +300,12 @@ class CpuRenderer:
     def _draw(self, layer: _Pass, canvas: U8) -> None:
         zero, one = np.float32(0), np.float32(1)
         for run in layer.runs:
+            if run.mode == raster.SOLID:
+                raster.fill_solid(
+                    self._vertices, run.tris, run.facing, run.texture, canvas, self._depth, NO_TILES, zero, zero, one,
+                    self.height, self.width, run.cull, run.shaded, run.stretch,
+                )  # fmt: skip
+                continue
             raster.fill(
                 self._vertices, run.tris, run.facing, run.texture, canvas, self._depth, NO_TILES, zero, zero, one, self.height,
                 self.width, run.cull, run.shaded, run.mode, run.stretch,

@@ -290,6 +290,138 @@ def fill(
                 ci += 3
 
 
+_SOLID = (
+    "void(float32[:,::1], uint32[:,::1], uint8[::1], uint32[:,::1], uint8[:,:,::1], float32[:,::1], float32[:,::1],"
+    " float32, float32, float32, int64, int64, boolean, boolean, UniTuple(float32, 4))"
+)
+
+
+@njit("uint64(uint32[::1], uint64, uint64, int64, int64)", cache=True, nogil=True, inline="always")
+def bilinear(texels: U32, ti: int, tw: int, u: int, v: int) -> int:
+    """Lanes of the texture at texel ``ti`` and the fractions of ``u`` and ``v`` (16.16)."""
+    tj = ti + tw
+    fu, fv = (u >> 12) & 15, (v >> 12) & 15
+    w11 = fu * fv
+    w01, w10 = (fu << 4) - w11, (fv << 4) - w11
+    w00 = 256 - w01 - w10 - w11
+    mixed = lanes(np.uint64(texels[ti])) * np.uint64(w00) + lanes(np.uint64(texels[ti + ONE])) * np.uint64(w01)
+    mixed += lanes(np.uint64(texels[tj])) * np.uint64(w10) + lanes(np.uint64(texels[tj + ONE])) * np.uint64(w11)
+    return (mixed >> S8) & MASK
+
+
+@njit(_SOLID, cache=True, nogil=True, fastmath=EXACT)
+def fill_solid(
+    vertices: F32, tris: U32, facing: U8, texture: U32, colour: U8, depth: F32, tiles: F32, ox: Real, oy: Real, zoom: Real,
+    height: int, width: int, cull: bool, shaded: bool, stretch: tuple[Real, Real, Real, Real],
+) -> None:  # fmt: skip
+    """``fill`` in mode SOLID, pixel for pixel, for the many triangles of a mesh."""
+    texels, zs, out = texture.reshape(-1), depth.reshape(-1), colour.reshape(-1)
+    tw = np.int64(texture.shape[1])
+    # Thin triangles extrapolate: no texel outside the texture may ever be fetched.
+    beyond = tw * (np.int64(texture.shape[0]) - 1) - 2
+    row = np.uint64(tw)
+    zw, cw = np.int64(depth.shape[1]), np.int64(colour.shape[1])
+    half, zero, one = np.float32(0.5), np.float32(0.0), np.float32(1.0)
+    tiny, near, loose = np.float32(1e-6), np.float32(0.99999), np.float32(0.0005)
+    slack, full = np.float32(-1e-5), np.float32(1.00001)
+    su, ou, sv, ov = stretch
+    zero_int, one_int = np.int64(0), np.int64(1)
+    fixed = np.float32(65536.0)
+    note, hidden = facing.shape[0] > 0, tiles.shape[0] > 0
+    wide, high = np.float32(width - 1), np.float32(height - 1)
+    for t in range(tris.shape[0]):
+        a, b, c = np.uint64(tris[t, 0]), np.uint64(tris[t, 1]), np.uint64(tris[t, 2])
+        x0, y0 = (vertices[a, 0] - ox) * zoom - half, (vertices[a, 1] - oy) * zoom - half
+        x1, y1 = (vertices[b, 0] - ox) * zoom - half, (vertices[b, 1] - oy) * zoom - half
+        x2, y2 = (vertices[c, 0] - ox) * zoom - half, (vertices[c, 1] - oy) * zoom - half
+        det = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+        if note:
+            facing[t] = 1 if det < zero else 0
+        if (cull and det >= zero) or -tiny < det < tiny:
+            continue
+        lowx, highx = max(min(x0, x1, x2), zero), min(max(x0, x1, x2), wide)
+        lowy, highy = max(min(y0, y1, y2), zero), min(max(y0, y1, y2), high)
+        left, right = np.int64(lowx + near), np.int64(highx)
+        top, bottom = np.int64(lowy + near), np.int64(highy)
+        if left > right or top > bottom or highx < zero or highy < zero:
+            continue
+        z0, zb, zc = vertices[a, 2], vertices[b, 2], vertices[c, 2]
+        if hidden:
+            front = max(z0, zb, zc)
+            seen = False
+            for ty in range(top >> 3, (bottom >> 3) + 1):
+                for tx in range(left >> 3, (right >> 3) + 1):
+                    if tiles[ty, tx] < front:
+                        seen = True
+            if not seen:
+                continue
+        inv = one / det
+        p1, q1 = (y2 - y0) * inv, -(x2 - x0) * inv
+        p2, q2 = -(y1 - y0) * inv, (x1 - x0) * inv
+        zb, zc = zb - z0, zc - z0
+        u0, v0 = vertices[a, 3] * su + ou, vertices[a, 4] * sv + ov
+        ub, uc = vertices[b, 3] * su + ou - u0, vertices[c, 3] * su + ou - u0
+        vb, vc = vertices[b, 4] * sv + ov - v0, vertices[c, 4] * sv + ov - v0
+        fx, fy = np.float32(left) - x0, np.float32(top) - y0
+        c1, c2 = p1 * fx + q1 * fy, p2 * fx + q2 * fy
+        zx, zy = p1 * zb + p2 * zc, q1 * zb + q2 * zc
+        ux, uy = np.int64((p1 * ub + p2 * uc) * fixed), np.int64((q1 * ub + q2 * uc) * fixed)
+        vx, vy = np.int64((p1 * vb + p2 * vc) * fixed), np.int64((q1 * vb + q2 * vc) * fixed)
+        z_row = z0 + c1 * zb + c2 * zc
+        u_row = np.int64((u0 + c1 * ub + c2 * uc) * fixed)
+        v_row = np.int64((v0 + c1 * vb + c2 * vc) * fixed)
+        sx, sy, s_row = zero_int, zero_int, zero_int
+        if shaded:
+            s0, sb, sc = vertices[a, 5], vertices[b, 5] - vertices[a, 5], vertices[c, 5] - vertices[a, 5]
+            sx, sy = np.int64((p1 * sb + p2 * sc) * fixed), np.int64((q1 * sb + q2 * sc) * fixed)
+            s_row = np.int64((s0 + c1 * sb + c2 * sc) * fixed) + 128
+        # In wide triangles each barycentric bounds a row from the left or the right; in small ones testing pixels is cheaper.
+        last = np.float32(right - left)
+        spans = right - left >= WIDE_PX
+        i0, i1, i2, d1, d2 = zero, zero, zero, p1, p2
+        if spans:
+            i0, i1, i2, d1, d2 = span_slope(-(p1 + p2)), span_slope(p1), span_slope(p2), zero, zero
+        for y in range(top, bottom + 1):
+            first, end = zero_int, right - left
+            b1, b2 = c1, c2
+            if spans:
+                lo, hi = zero, last
+                x0, x1, x2 = (c1 + c2 - one) * i0, -c1 * i1, -c2 * i2
+                lo = max(lo, x0 if i0 > zero else zero, x1 if i1 > zero else zero, x2 if i2 > zero else zero)
+                hi = min(hi, last if i0 > zero else x0, last if i1 > zero else x1, last if i2 > zero else x2)
+                b1, b2 = zero, zero
+                end = -one_int
+                if lo <= hi + loose and hi > -loose:
+                    first, end = np.int64(lo + (one - loose)), np.int64(hi + loose)
+            c1 += q1
+            c2 += q2
+            z = z_row + zx * np.float32(first)
+            u, v, s = u_row + ux * first, v_row + vx * first, s_row + sx * first
+            at, o = np.uint64(y * zw + left + first), np.uint64((y * cw + left + first) * 3)
+            z_row += zy
+            u_row += uy
+            v_row += vy
+            s_row += sy
+            for _ in range(first, end + 1):
+                if z > zs[at] and b1 >= slack and b2 >= slack and b1 + b2 <= full:
+                    zs[at] = z
+                    ti = np.uint64(min(max((v >> 16) * tw + (u >> 16), zero_int), beyond))
+                    lit = bilinear(texels, ti, row, u, v)
+                    if shaded:
+                        lit = ((lit * np.uint64(min(max(s >> 8, 0), 256))) >> S8) & MASK
+                    out[o] = lit & BYTE
+                    out[o + ONE] = (lit >> S32) & BYTE
+                    out[o + TWO] = (lit >> S16) & BYTE
+                b1 += d1
+                b2 += d2
+                z += zx
+                u += ux
+                v += vx
+                s += sx
+                at += ONE
+                o += THREE
+
+
 @njit("void(float32[:,::1], float32[::1])", cache=True, nogil=True, fastmath=EXACT)
 def extent(vertices: F32, out: F32) -> None:
     """Least x, least y, greatest x, greatest y of all vertices, within +-30000, into ``out`` f32[4]."""
