@@ -35,6 +35,9 @@ class VideoEncoder:
     def __init__(self, video: Video, preset: str = "superfast") -> None:
         self._video = video
         self._yuv = np.empty((video.height * 3 // 2, video.width), dtype=np.uint8)
+        # x264 takes its own copy of a picture before encode() returns, so that the planes may be lent and used again; PyAV
+        # finds them only where chroma has an even number of rows (tests/body/test_encoder.py).
+        self._lend = VideoFrame.from_numpy_buffer if video.height % 4 == 0 else VideoFrame.from_ndarray
         gop = max(1, round(video.fps * video.gop_s))
         try:
             context = av.CodecContext.create("libx264", "w")
@@ -73,7 +76,7 @@ class VideoEncoder:
     def encode(self, bgr: NDArray[np.uint8], pts: int, wall_ns: int) -> Iterator[Packet]:
         """Encode one picture (uint8[height, width, 3]) with presentation time ``pts`` in 90 kHz ticks."""
         cv2.cvtColor(bgr, cv2.COLOR_BGR2YUV_I420, dst=self._yuv)
-        frame = VideoFrame.from_ndarray(self._yuv, format="yuv420p")
+        frame = self._lend(self._yuv, format="yuv420p")
         frame.pts = pts
         frame.time_base = Fraction(1, VIDEO_CLOCK_HZ)
         if self._keyframe_wanted and pts - self._last_key_pts >= KEYFRAME_MIN_INTERVAL_S * VIDEO_CLOCK_HZ:
