@@ -80,28 +80,28 @@ def macros(sex: str, races: dict[str, float], old: float, muscle: float, weight:
 LIN = Face(
     identity={
         **macros("female", {"asian": 0.84, "caucasian": 0.16}, 0.0, -0.1, -0.45, 0.7),
-        "eyes/l-eye-scale-incr": 0.45, "eyes/l-eye-height2-incr": 0.35, "eyes/l-eye-height1-incr": 0.20,
+        "eyes/l-eye-scale-incr": 1.15, "eyes/l-eye-height2-incr": 0.35, "eyes/l-eye-height1-incr": 0.20,
         "eyes/l-eye-height3-incr": 0.25, "eyes/l-eye-corner2-up": 0.30, "eyes/l-eye-bag-decr": 0.40,
         "head/head-oval": 0.30, "head/head-fat-decr": 0.35, "head/head-scale-horiz-decr": 0.50,
         "forehead/forehead-scale-vert-decr": 0.35,
         "chin/chin-width-decr": 0.20, "chin/chin-bones-decr": 0.15, "chin/chin-prominent-incr": 0.2,
         "cheek/l-cheek-bones-incr": 0.35, "cheek/l-cheek-volume-decr": 0.35, "cheek/l-cheek-trans-up": 0.2,
         "nose/nose-width3-decr": 0.40, "nose/nose-flaring-decr": 0.30, "nose/nose-point-width-decr": 0.35,
-        "nose/nose-volume-decr": 0.20, "nose/nose-greek-incr": 0.20, "nose/nose-scale-depth-incr": 0.15,
+        "nose/nose-volume-decr": 0.20, "nose/nose-greek-incr": 0.20, "nose/nose-scale-vert-decr": 0.45, "nose/nose-scale-depth-incr": 0.15,
         "mouth/mouth-angles-up": 0.30, "mouth/mouth-lowerlip-volume-decr": 0.10, "mouth/mouth-scale-vert-decr": 0.30,
-        "mouth/mouth-cupidsbow-incr": 0.30, "mouth/mouth-scale-horiz-decr": 0.20, "mouth/mouth-trans-up": 0.1,
+        "mouth/mouth-cupidsbow-incr": 0.30, "mouth/mouth-scale-horiz-decr": 0.12, "mouth/mouth-trans-up": 0.40, "chin/chin-height-decr": 0.25,
         "neck/neck-scale-horiz-decr": 0.55, "neck/neck-scale-depth-decr": 0.3, "ears/l-ear-scale-decr": 0.45,
         "ears/l-ear-wing-decr": 0.5,
     },
     rest={
-        "mouthSmileLeft": 0.36, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.12, "cheekSquintRight": 0.12,
+        "mouthSmileLeft": 0.43, "mouthSmileRight": 0.40, "cheekSquintLeft": 0.16, "cheekSquintRight": 0.16,
         "mouthPressLeft": 0.08, "mouthPressRight": 0.08, "mouthShrugLower": 0.10, "mouthClose": 0.06,
     },
     skin=Complexion(
-        base=(222, 174, 147), blush=(214, 122, 106), shadow=(170, 110, 88), lip=(174, 90, 86), lip_amount=0.56,
+        base=(227, 177, 149), blush=(220, 118, 104), shadow=(174, 110, 88), lip=(182, 88, 86), lip_amount=0.62, blush_amount=0.34,
         brow=(28, 20, 18), hair=(30, 23, 21), make_up=0.5, brow_width=1.25, brow_arch=0.8, moles=((0.34, -0.50, 0.006),),
     ),
-    iris=Iris((112, 70, 42), (62, 36, 22), (22, 14, 12)),
+    iris=Iris((136, 88, 54), (76, 45, 27), (24, 15, 12)),
     asymmetry={"asym/asym-brown-1-l": 0.15, "asym/asym-eye-1-r": 0.10, "asym/asym-mouth-1-l": 0.15},
     lash_length=0.80, lash_strength=0.85,
 )  # fmt: skip
@@ -123,8 +123,8 @@ MARCO = Face(
         "torso/measure-shoulder-dist-decr": 0.35, "torso/torso-scale-horiz-decr": 0.25,
     },
     rest={
-        "mouthSmileLeft": 0.28, "mouthSmileRight": 0.33, "cheekSquintLeft": 0.16, "cheekSquintRight": 0.16,
-        "browInnerUp": 0.06, "eyeWideLeft": 0.15, "eyeWideRight": 0.15,
+        "mouthSmileLeft": 0.35, "mouthSmileRight": 0.40, "cheekSquintLeft": 0.14, "cheekSquintRight": 0.14,
+        "browInnerUp": 0.06, "eyeWideLeft": 0.30, "eyeWideRight": 0.30,
     },
     skin=Complexion(
         base=(209, 153, 122), blush=(194, 106, 88), shadow=(148, 94, 72), lip=(160, 92, 80), lip_amount=0.40,

@@ -21,6 +21,8 @@ LASH_BOX = (256, 64, 512, 160)
 LOWER_LASH_BOX = (336, 176, 512, 248)
 TEAR_ROWS = 16
 GLINT_BOX = (256, 176, 320, 240)
+TUB_BEHIND = 0.17
+"""The mouth's tub ends this far (dm) behind the front teeth, under the skin beside the corners."""
 
 
 def eyeball(mesh: source.BaseMesh, side: str) -> tuple[Piece, np.ndarray, float]:
@@ -48,7 +50,7 @@ def eye_texture(rng: np.random.Generator, colours: Iris) -> np.ndarray:
     y, x = np.mgrid[0:256, 0:256]
     dx, dy = (x - 127.5) / 124, (y - 127.5) / 124
     r, a = np.hypot(dx, dy), np.arctan2(dy, dx)
-    sclera = np.ones((256, 256, 3)) * [224, 215, 208]
+    sclera = np.ones((256, 256, 3)) * [230, 222, 216]
     red = np.clip((np.abs(dx) - 0.45) / 0.5, 0, 1)[..., None]
     sclera = sclera * (1 - 0.55 * red) + np.array([214, 160, 148]) * 0.55 * red
     iris_r = 0.475
@@ -112,10 +114,10 @@ def texture(face: Face, seed: int = 4) -> np.ndarray:
     image[:, :256, :3] = eye_texture(rng, face.iris)
     image[:, :256, 3] = 255
     for name, colour in {
-        "enamel": (228, 215, 194),
+        "enamel": (234, 219, 196),
         "gum": (176, 92, 88),
         "tongue": (180, 90, 86),
-        "throat": (60, 20, 20),
+        "throat": (74, 27, 25),
     }.items():
         u, v = PALETTE[name]
         image[v - 16 : v + 16, u - 16 : u + 16] = (*colour, 255)
@@ -131,14 +133,25 @@ def texture(face: Face, seed: int = 4) -> np.ndarray:
 
 
 def throat(mesh: source.BaseMesh) -> Piece:
-    """A dark card behind the teeth: nothing behind the head may be seen through the mouth."""
+    """A dark tub around the teeth, open to the lips: nothing behind the head may be seen past a corner of the mouth."""
     teeth_verts = mesh.verts[np.unique(mesh.faces[mesh.group("helper-upper-teeth", "helper-lower-teeth")])]
     low, high = teeth_verts.min(0), teeth_verts.max(0)
-    x, y0, y1, z = (high[0] - low[0]) * 0.34, low[1] - 0.02, high[1], low[2] + 0.02
-    verts = np.array([[-x, y1, z], [x, y1, z], [0.4 * x, y0, z], [-0.4 * x, y0, z]])
-    tris = np.array([[0, 2, 1], [0, 3, 2]])
-    piece = Piece("throat", verts, tris, np.tile(PALETTE["throat"], (4, 1)).astype(float), np.full(4, 0.85))
-    piece.units["jawOpen"] = np.array([[0, 0, 0], [0, 0, 0], [0, -0.14, 0], [0, -0.14, 0]])
+    rows, columns = 3, 13
+    angle = np.linspace(-np.pi / 2, np.pi / 2, columns)
+    across = np.sign(angle) * np.abs(np.sin(angle)) ** 0.6
+    # Further down the jaw narrows and its skin lies further back.
+    near = high[2] - TUB_BEHIND - np.array([0.0, 0.04, 0.22])[:, None]
+    z = low[2] + 0.02 + (near - low[2] - 0.02) * (1 - np.cos(angle) ** 0.5)
+    y = np.linspace(high[1], low[1] - 0.02, rows)
+    width = high[0] * 1.07 * np.array([1.0, 1.0, 0.72])
+    verts = np.stack([width[:, None] * across, np.repeat(y[:, None], columns, 1), z], -1).reshape(-1, 3)
+    # The walls are cheek, redder than the deep of the throat.
+    shade = np.tile(0.80 + 0.20 * np.abs(np.sin(angle)) ** 3, rows)
+    uv = np.tile(PALETTE["throat"], (rows * columns, 1)).astype(float)
+    piece = Piece("throat", verts, grid_tris(rows, columns), uv, shade)
+    drop = np.zeros_like(verts)
+    drop[:, 1] = -np.repeat([0.0, 0.08, 0.18], columns)
+    piece.units["jawOpen"] = drop
     return piece
 
 

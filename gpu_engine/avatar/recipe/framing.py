@@ -14,6 +14,13 @@ FRAMINGS = {
 }
 """Where canvas pixels land in a frame (docs/avatar-pack.md); the 16:9 framing leaves the right third to the product."""
 
+
+def framings(headroom: int) -> dict[str, dict[str, float]]:
+    """``FRAMINGS`` for a host whose hair stands ``headroom`` pixels higher (of 1080 lines) than most."""
+    lowered = {"16:9": headroom, "9:16": headroom // 2}
+    return {name: {**where, "top_px": where["top_px"] + lowered[name]} for name, where in FRAMINGS.items()}
+
+
 LIMITS_DEG = {
     "pelvis": 0.0, "spine1": 6.0, "spine2": 6.0, "spine3": 6.0, "neck": 9.0, "head": 16.0,
     "left_collar": 20.0, "right_collar": 20.0, "left_shoulder": 120.0, "right_shoulder": 120.0,

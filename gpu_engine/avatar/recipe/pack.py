@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
-from scipy.ndimage import distance_transform_edt, gaussian_filter
+from scipy.ndimage import distance_transform_edt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
@@ -32,11 +33,17 @@ from gpu_engine.avatar.validate import validate
 from gpu_engine.avatar.writer import MaterialSource, PackSource, PieceSource, PlateSource, build_pack, write_pack
 from gpu_engine.motion.arkit import ARKIT
 
-CELL = 20
-"""Plate grid pitch in canvas pixels."""
+CELL = 16
+"""Plate grid pitch in canvas pixels, the hair stage's own."""
 THIN_DM = 0.0016
 """A third of a pixel at 1080 lines."""
 SKIN_QUALITY, ALBEDO_QUALITY, ALBEDO_SIDE = 92, 86, 1024
+ROUND_SMILE, ROUND_UPPER, ROUND_LOWER = 0.9, 0.22, 0.50
+"""What a funnel takes back at weight 1: shares of the resting smile and of the lips' own raise and fall."""
+EARS_UNDER_HAIR = {"lin"}
+SHEEN = {"lin": (1.35, 2.2, 0.75), "marco": (1.25, 1.35, 0.9), "amara": (1.1, 1.25, 0.9)}
+"""Per hair style: ``sheen``'s gain, detail and warmth."""
+SHADOW_BGR = np.array([11.0, 13.0, 16.0])
 SKULL_PIVOT = 0.45
 """The head turns on the atlas, this far (dm) below the base mesh's joint cube."""
 ORIGIN = (
@@ -65,6 +72,34 @@ def load_plate(path: Path) -> np.ndarray:
     alpha = np.clip(soft[..., 3:], 0, 255)
     colour = np.where(alpha > 0, soft[..., :3] * 255 / np.maximum(alpha, 1), 0)
     return np.round(np.clip(np.concatenate([colour, alpha], -1), 0, 255)).astype(np.uint8)
+
+
+def sheen(image: np.ndarray, gain: float, detail: float, warm: float) -> np.ndarray:
+    """A plate with its strands set off from one another: ``gain`` on all of it, ``detail`` on what is finer than a lock, and
+    ``warm`` (1 keeps it) of its colour, or brightened black hair turns brown."""
+    alpha = image[..., 3:].astype(np.float32) / 255
+    colour = image[..., :3].astype(np.float32)
+    light = colour.mean(-1, keepdims=True)
+    lock = cv2.GaussianBlur(light * alpha, (0, 0), 5.0)[..., None] / np.maximum(cv2.GaussianBlur(alpha, (0, 0), 5.0)[..., None], 0.05)
+    better = np.clip(lock * gain + (light - lock) * detail, 0, 150)
+    out = image.copy()
+    colour = (light + (colour - light) * warm) * better / np.maximum(light, 1)
+    # No studio is so dark that hair deep in shadow is a hole.
+    colour += SHADOW_BGR * np.clip(1 - better / 30, 0, 1)
+    out[..., :3] = np.round(np.clip(colour, 0, 255)).astype(np.uint8)
+    return out
+
+
+def no_strays(front: np.ndarray, back: np.ndarray, eye_y: float) -> np.ndarray:
+    """The front plate without single hairs before the shadow between neck and hair, where they look like scratches."""
+    y = fr.CAMERA_Y - (np.arange(fr.CANVAS_H) - fr.PRINCIPAL[1]) / 210.0
+    beside = (np.clip((eye_y - 0.25 - y) / 0.1, 0, 1) * np.clip((y - eye_y + 1.25) / 0.2, 0, 1))[:, None]
+    near = cv2.GaussianBlur(front[..., 3].astype(np.float32) / 255, (0, 0), 7.0)
+    dense = np.clip((near - 0.25) / 0.35, 0, 1)
+    lone = (1 - dense) * beside * cv2.GaussianBlur((back[..., 3] > 200).astype(np.float32), (0, 0), 2.0)
+    out = front.copy()
+    out[..., 3] = np.round(front[..., 3] * (1 - lone)).astype(np.uint8)
+    return out
 
 
 def bleed(image: np.ndarray) -> np.ndarray:
@@ -109,8 +144,10 @@ def four(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return joints.astype(np.uint8), top / np.maximum(top.sum(1, keepdims=True), 1e-9)
 
 
-def skin_piece(mesh: source.BaseMesh, units: dict[str, np.ndarray], cover: Cover) -> PieceSource:
-    """Skin that can be seen, as render vertices (split at UV seams)."""
+def skin_piece(
+    mesh: source.BaseMesh, units: dict[str, np.ndarray], cover: Cover, ears: np.ndarray | None = None
+) -> PieceSource:
+    """Skin that can be seen, as render vertices (split at UV seams); ``ears`` bool[quads of the patch] are under hair."""
     patch = paint.skin_patch(mesh)
     quads, uv, v = patch.step.faces, patch.uv, patch.verts
     eye_y = mesh.joint("l-eye")[1]
@@ -125,6 +162,8 @@ def skin_piece(mesh: source.BaseMesh, units: dict[str, np.ndarray], cover: Cover
     keep = (facing > away) & (c[:, 2] > -0.5) & (~inner | (c[:, 2] > 0.55)) & (c[:, 1] > 3.4)
     hidden = cover.hides(v, eye_y)
     keep &= ~hidden[quads].all(1)
+    if ears is not None:
+        keep &= ~ears
     quads, uv = quads[keep], uv[keep]
     key = np.concatenate([quads.reshape(-1, 1), np.round(uv.reshape(-1, 2) * 16384).astype(int)], 1)
     unique, inverse = np.unique(key, axis=0, return_inverse=True)
@@ -158,42 +197,27 @@ def with_gains(units: dict[str, np.ndarray], rest: dict[str, float]) -> dict[str
     """The 52 targets: small lip gains baked in, and a jaw that takes back what holds the resting mouth shut."""
     out = {name: units[name].copy() for name in ARKIT}
     out["jawOpen"] *= 1.06
+    for side in ("Left", "Right"):
+        # What the face smiles at rest already is part of the largest smile.
+        out[f"mouthSmile{side}"] *= 1 - 0.5 * rest.get(f"mouthSmile{side}", 0.0)
     for name in ("mouthShrugLower", "mouthClose", "mouthPressLeft", "mouthPressRight"):
         out["jawOpen"] -= 1.6 * rest.get(name, 0.0) * units[name]
     for side in ("Left", "Right"):
         out[f"mouthUpperUp{side}"] *= 1.10
         out[f"mouthLowerDown{side}"] *= 1.15
+        # Rounded lips let go of the resting smile and close over the teeth, or the mouth is a rhombus.
+        for name in ("mouthFunnel", "mouthPucker"):
+            out[name] -= ROUND_SMILE * rest.get(f"mouthSmile{side}", 0.0) * units[f"mouthSmile{side}"]
+        out["mouthFunnel"] -= ROUND_UPPER * units[f"mouthUpperUp{side}"] + ROUND_LOWER * units[f"mouthLowerDown{side}"]
     return out
 
 
-def hair_grid(points: np.ndarray, front: bool, eye_y: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Depth (dm), joints and weights of every grid node: the strands' own, blurred outwards over empty cells."""
-    gw, gh = fr.CANVAS_W // CELL + 1, fr.CANVAS_H // CELL + 1
-    flat = points.reshape(-1, 3).astype(np.float64)
-    px = project(flat)
-    ix, iy = np.round(px[:, 0] / CELL).astype(int), np.round(px[:, 1] / CELL).astype(int)
-    ok = (ix >= 0) & (ix < gw) & (iy >= 0) & (iy < gh)
-    total, count = np.zeros((gh, gw)), np.zeros((gh, gw))
-    nearest = np.full((gh, gw), -1e3)
-    np.maximum.at(nearest, (iy[ok], ix[ok]), flat[ok, 2])
-    np.add.at(total, (iy[ok], ix[ok]), flat[ok, 2])
-    np.add.at(count, (iy[ok], ix[ok]), 1)
-    have = (count > 2).astype(float)
-    mean = np.where(count > 0, total / np.maximum(count, 1), 0)
-    # At the outline both plates must move alike or a second outline peeks out; inside, the front follows its nearest hair.
-    inside = np.clip((distance_transform_edt(have) - 1) / 4, 0, 1)
-    depth = (mean + (nearest - mean) * 0.7 * inside if front else mean) * have
-    for sigma in (0.8, 2, 5, 12):
-        blurred = gaussian_filter(depth * have, sigma) / np.maximum(gaussian_filter(have, sigma), 1e-6)
-        fill = (have == 0) & (gaussian_filter(have, sigma) > 1e-3)
-        depth[fill] = blurred[fill]
-        have[fill] = 1
-    depth = gaussian_filter(depth, 1.0)
-    y = fr.CAMERA_Y - (np.arange(gh) * CELL - fr.PRINCIPAL[1]) / 210.0
-    t = np.clip((y - (eye_y - 1.75)) / 1.05, 0, 1)
-    head = 0.30 + 0.70 * t * t * (3 - 2 * t)
-    weights = np.zeros((gh, gw, 4))
-    weights[..., 0], weights[..., 1], weights[..., 2] = head[:, None], (1 - head[:, None]) * 0.6, (1 - head[:, None]) * 0.4
+def hair_grid(groom: Mapping[str, np.ndarray], plate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Depth (dm), joints and weights of every node of ``plate`` ("front" or "back"), as the hair stage worked them out."""
+    if int(groom["cell"]) != CELL:
+        raise SystemExit(f"groom.npz has cells of {int(groom['cell'])} px and the pack has {CELL}; run hair_plates.py again")
+    depth, pair = groom[f"{plate}_depth"].astype(float), groom[f"{plate}_weights"].astype(float)
+    weights = np.concatenate([pair, 1 - pair.sum(-1, keepdims=True), np.zeros_like(pair[..., :1])], -1)
     joints = np.broadcast_to([JOINT_NUMBER["head"], JOINT_NUMBER["neck"], JOINT_NUMBER["spine3"], 0], weights.shape)
     return depth, joints, weights
 
@@ -282,10 +306,13 @@ def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSour
     garments, fabrics, rest = clothes(out, raw=raw)
     rest = rig.skeleton(mesh) if rest is None else rest
     rest[JOINT_NUMBER["head"]] -= [0, SKULL_PIVOT, 0]
-    hair = {n: load_plate(out / f"{n}.png") for n in ("hair_back", "hair_front")}
+    hair = {n: sheen(load_plate(out / f"{n}.png"), *SHEEN[who.hair]) for n in ("hair_back", "hair_front")}
+    if who.hair in EARS_UNDER_HAIR:
+        hair["hair_front"] = no_strays(hair["hair_front"], hair["hair_back"], eye_y)
     cloth = {} if garments else {n: load_plate(out / f"{n}.png") for n in ("cloth_back", "cloth_front")}
     layers = [hair["hair_front"][..., 3], *(image[..., 3] for n, image in cloth.items() if n == "cloth_front")]
-    skin = skin_piece(mesh, with_gains(units, who.face.rest), Cover(layers, garments))
+    ears = paint.mask_at(data, "ears", paint.skin_patch(mesh).mesh_uv).mean(1) > 0.25
+    skin = skin_piece(mesh, with_gains(units, who.face.rest), Cover(layers, garments), ears if who.hair in EARS_UNDER_HAIR else None)
     head, eyes = [skin if raw else thin(skin)], {}
     for side in ("l", "r"):
         _, centre, radius = features.eyeball(mesh, side)
@@ -313,12 +340,12 @@ def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSour
         MaterialSource("features.blend", painted, painted, blend=True, two_sided=True, roughness=0.6),
         *fabrics,
     ]  # fmt: skip
-    strands = np.load(out / "groom.npz")["points"].astype(np.float32)
-    plates = [plate("hair_back", "under", hair["hair_back"], hair_grid(strands, False, eye_y))]
+    groom = np.load(out / "groom.npz")
+    plates = [plate("hair_back", "under", hair["hair_back"], hair_grid(groom, "back"))]
     if cloth:
         plates.append(plate("cloth_back", "under", _collar(cloth["cloth_back"], mesh), cloth_grid(-0.2, rest)))
         plates.append(plate("cloth_front", "front", cloth["cloth_front"], cloth_grid(0.9, rest)))
-    plates.append(plate("hair_front", "front", hair["hair_front"], hair_grid(strands, True, eye_y)))
+    plates.append(plate("hair_front", "front", hair["hair_front"], hair_grid(groom, "front")))
     return PackSource(
         name=name, display_name=dict(who.display_name), presents=who.presents,
         licence={"spdx": "CC0-1.0", "origin": ORIGIN, "attribution": ATTRIBUTION},
@@ -327,7 +354,7 @@ def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSour
             "focal_px": fr.FOCAL_PX, "eye": [0.0, fr.CAMERA_Y, fr.CAMERA_Z], "principal": list(fr.PRINCIPAL),
             "canvas": [fr.CANVAS_W, fr.CANVAS_H],
         },
-        framings=fr.FRAMINGS, joints=rest, limits_deg=fr.LIMITS_DEG, gaze={"degrees_per_unit": fr.GAZE_DEG}, eyes=eyes,
+        framings=fr.framings(who.headroom), joints=rest, limits_deg=fr.LIMITS_DEG, gaze={"degrees_per_unit": fr.GAZE_DEG}, eyes=eyes,
         lash_columns=features.LASH_COLUMNS, head=head, clothes=garments, materials=materials, plates=plates,
         generator="lumihost recipe",
     )  # fmt: skip

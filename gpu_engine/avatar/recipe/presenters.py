@@ -22,7 +22,8 @@ class Light:
 
 @dataclass(frozen=True)
 class Presenter:
-    """A host: names shown to people, free words about the look, and the styles of every part of the recipe."""
+    """A host: names shown to people, free words about the look, the styles of every part of the recipe,
+    and how much lower than others the host stands in the picture (``headroom``, pixels of 1080 lines)."""
 
     name: str
     display_name: dict[str, str]
@@ -31,6 +32,7 @@ class Presenter:
     hair: str
     outfit: str
     light: Light = Light()
+    headroom: int = 0
 
 
 BRIGHTER = Light(exposure=0.5)
@@ -40,8 +42,12 @@ PRESENTERS: dict[str, Presenter] = {
     p.name: p
     for p in (
         Presenter("lin", {"zh": "小林", "en": "Lin"}, "East Asian woman, about 26", faces.LIN, "lin", "lin"),
-        Presenter("marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36", faces.MARCO, "marco", "marco"),
-        Presenter("amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara", BRIGHTER),
+        Presenter(
+            "marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36", faces.MARCO, "marco", "marco", headroom=14
+        ),
+        Presenter(
+            "amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara", BRIGHTER, 36
+        ),
     )
 }
 

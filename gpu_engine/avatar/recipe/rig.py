@@ -53,6 +53,10 @@ CURL_DEG = (4.0, 5.0, 3.0)
 """Flexion per finger joint, from the knuckle out, on top of the base mesh's own: open enough for a palm shown to the viewer."""
 
 
+GATHER = 0.6
+"""Share of the base mesh's spread of the fingers that a relaxed hand takes back."""
+
+
 def weights(mesh: source.BaseMesh) -> np.ndarray:
     """Skin weights float64[vertices, 22], rows sum to one; helper geometry included."""
     out = np.zeros((len(mesh.verts), len(JOINTS)))
@@ -133,6 +137,24 @@ def _curl(mesh: source.BaseMesh, side: str, sign: float) -> None:
             mesh.verts = mesh.verts + weight * (turned - mesh.verts)
 
 
+def _gather(mesh: source.BaseMesh, side: str) -> None:
+    """Bring the fingers closer to the middle one, each about its knuckle in the plane of the palm."""
+    tag = "L" if side == "l" else "R"
+    along = {f: mesh.joint(f"{side}-finger-{f}-4") - mesh.joint(f"{side}-finger-{f}-1") for f in range(2, 6)}
+    across = mesh.joint(f"{side}-finger-5-1") - mesh.joint(f"{side}-finger-2-1")
+    normal = np.cross(across, along[3])
+    normal /= np.linalg.norm(normal)
+    flat = {f: a - normal * (a @ normal) for f, a in along.items()}
+    for finger in (2, 4, 5):
+        degrees = np.degrees(np.arctan2(np.cross(flat[finger], flat[3]) @ normal, flat[finger] @ flat[3]))
+        weight = np.clip(source.bone_weight(mesh, tuple(f"finger{finger}-{j}.{tag}" for j in range(1, 4))), 0, 1)[:, None]
+        for j in range(2, 5):
+            weight[np.unique(mesh.faces[mesh.group(f"joint-{side}-finger-{finger}-{j}")])] = 1.0
+        centre = mesh.joint(f"{side}-finger-{finger}-1")
+        turned = (mesh.verts - centre) @ turn(normal, GATHER * degrees).T + centre
+        mesh.verts = mesh.verts + weight * (turned - mesh.verts)
+
+
 def relax(mesh: source.BaseMesh) -> np.ndarray:
     """Settle shoulders, elbows and fingers of a mesh whose arms hang; changes ``mesh``, returns its weights."""
     weight = weights(mesh)
@@ -145,6 +167,8 @@ def relax(mesh: source.BaseMesh) -> np.ndarray:
             for k in range(1, 5):
                 cube = np.unique(mesh.faces[mesh.group(f"joint-{side}-finger-{finger}-{k}")])
                 weight[cube] = np.eye(len(JOINTS))[INDEX["left_wrist" if side == "l" else "right_wrist"]]
+    _gather(mesh, "l")
+    _gather(mesh, "r")
     _curl(mesh, "l", 1.0)
     _curl(mesh, "r", -1.0)
     out = mesh.joint("l-shoulder")[0]
