@@ -218,8 +218,8 @@ class CpuRenderer:
             self._boxes.append(box(low, high, [f"eye_{s}", f"glint_{s}", f"lash_{s}_lower", f"lash_{s}_upper"]))
         teeth = pack.part("teeth_upper").verts
         mouth_y = float(rest[teeth[0] : teeth[1], 1].min())
-        low = np.array([-0.34, mouth_y - 0.17, 0.8], np.float32)
-        high = np.array([0.34, mouth_y + 0.21, 9.0], np.float32)
+        low = np.array([-0.31, mouth_y - 0.15, 0.8], np.float32)
+        high = np.array([0.31, mouth_y + 0.13, 9.0], np.float32)
         self._boxes.append(box(low, high, list(INNER_MOUTH)))
         return covered
 
