@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +44,8 @@ EARS_UNDER_HAIR = {"lin"}
 SHEEN = {"lin": (1.35, 2.2, 0.75), "marco": (1.25, 1.35, 0.9), "amara": (1.1, 1.25, 0.9)}
 """Per hair style: ``sheen``'s gain, detail and warmth."""
 SHADOW_BGR = np.array([11.0, 13.0, 16.0])
+MENDED, MEND_SHARE = {"shirt_collar", "under", "lapel_l", "lapel_r"}, 0.5
+"""Parts of clothes whose dark spots are filled in, and the share of their median light that is too dark."""
 SKULL_PIVOT = 0.45
 """The head turns on the atlas, this far (dm) below the base mesh's joint cube."""
 ORIGIN = (
@@ -80,7 +82,8 @@ def sheen(image: np.ndarray, gain: float, detail: float, warm: float) -> np.ndar
     alpha = image[..., 3:].astype(np.float32) / 255
     colour = image[..., :3].astype(np.float32)
     light = colour.mean(-1, keepdims=True)
-    lock = cv2.GaussianBlur(light * alpha, (0, 0), 5.0)[..., None] / np.maximum(cv2.GaussianBlur(alpha, (0, 0), 5.0)[..., None], 0.05)
+    share = np.maximum(cv2.GaussianBlur(alpha, (0, 0), 5.0)[..., None], 0.05)
+    lock = cv2.GaussianBlur(light * alpha, (0, 0), 5.0)[..., None] / share
     better = np.clip(lock * gain + (light - lock) * detail, 0, 150)
     out = image.copy()
     colour = (light + (colour - light) * warm) * better / np.maximum(light, 1)
@@ -247,11 +250,29 @@ def plate(name: str, layer: str, image: np.ndarray, grid: tuple[np.ndarray, np.n
     return PlateSource(name, layer, bleed(image[y0:y1, x0:x1]), box, CELL, depth, joints, weights)
 
 
-def encoded(path: Path, quality: int, side: int | None = None, *, raw: bool = False) -> bytes:
-    """A picture as JPEG, shrunk to ``side`` when larger; ``raw`` as PNG and whole."""
+def mended(image: np.ndarray, uv: np.ndarray, tris: np.ndarray) -> np.ndarray:
+    """The atlas with what a garment's part bakes too dark, because it lies inside another, in the colour beside it."""
+    mask = np.zeros(image.shape[:2], np.uint8)
+    cv2.fillPoly(mask, list(np.round(uv[tris] * [image.shape[1], image.shape[0]]).astype(np.int32)), 1)
+    light = image.mean(-1)
+    near = cv2.dilate(mask, np.ones((9, 9), np.uint8)).astype(bool)
+    good = (mask == 1) & (light > MEND_SHARE * np.median(light[mask == 1]))
+    good = cv2.erode(good.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    index = distance_transform_edt(~good, return_distances=False, return_indices=True)
+    out = image.copy()
+    out[near & ~good] = image[index[0], index[1]][near & ~good]
+    return out
+
+
+def encoded(
+    path: Path, quality: int, side: int | None = None, *, raw: bool = False, mends: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+) -> bytes:
+    """A picture as JPEG, shrunk to ``side`` when larger and ``mended``; ``raw`` as PNG and whole."""
     image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     if image is None:
         raise SystemExit(f"{path}: missing; run the bake stages first")
+    for uv, tris in mends:
+        image = mended(image, uv, tris)
     if raw:
         return cv2.imencode(".png", image)[1].tobytes()
     if side and image.shape[1] > side:
@@ -290,7 +311,8 @@ def clothes(out: Path, *, raw: bool = False) -> tuple[list[PieceSource], list[Ma
         )
         for p in data["parts"]
     ]  # fmt: skip
-    lit, unlit = encoded(out / "cloth_lit.png", 90, raw=raw), bare(out / "cloth_albedo.png", raw)
+    mends = [(data[f"{p}_uv"], data[f"{p}_tris"]) for p in data["parts"] if str(p) in MENDED]
+    lit, unlit = encoded(out / "cloth_lit.png", 90, raw=raw, mends=mends), bare(out / "cloth_albedo.png", raw)
     materials = [
         MaterialSource(name, lit, unlit, **FABRICS.get(name.removeprefix("cloth."), FABRICS["main"]))  # type: ignore[arg-type]
         for name in sorted({p.material for p in pieces})
@@ -312,7 +334,8 @@ def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSour
     cloth = {} if garments else {n: load_plate(out / f"{n}.png") for n in ("cloth_back", "cloth_front")}
     layers = [hair["hair_front"][..., 3], *(image[..., 3] for n, image in cloth.items() if n == "cloth_front")]
     ears = paint.mask_at(data, "ears", paint.skin_patch(mesh).mesh_uv).mean(1) > 0.25
-    skin = skin_piece(mesh, with_gains(units, who.face.rest), Cover(layers, garments), ears if who.hair in EARS_UNDER_HAIR else None)
+    cover = Cover(layers, garments)
+    skin = skin_piece(mesh, with_gains(units, who.face.rest), cover, ears if who.hair in EARS_UNDER_HAIR else None)
     head, eyes = [skin if raw else thin(skin)], {}
     for side in ("l", "r"):
         _, centre, radius = features.eyeball(mesh, side)
@@ -354,8 +377,8 @@ def assemble(data: Path, out: Path, name: str, *, raw: bool = False) -> PackSour
             "focal_px": fr.FOCAL_PX, "eye": [0.0, fr.CAMERA_Y, fr.CAMERA_Z], "principal": list(fr.PRINCIPAL),
             "canvas": [fr.CANVAS_W, fr.CANVAS_H],
         },
-        framings=fr.framings(who.headroom), joints=rest, limits_deg=fr.LIMITS_DEG, gaze={"degrees_per_unit": fr.GAZE_DEG}, eyes=eyes,
-        lash_columns=features.LASH_COLUMNS, head=head, clothes=garments, materials=materials, plates=plates,
+        framings=fr.framings(who.headroom), joints=rest, limits_deg=fr.LIMITS_DEG, gaze={"degrees_per_unit": fr.GAZE_DEG},
+        eyes=eyes, lash_columns=features.LASH_COLUMNS, head=head, clothes=garments, materials=materials, plates=plates,
         generator="lumihost recipe",
     )  # fmt: skip
 

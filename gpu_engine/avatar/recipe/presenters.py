@@ -43,13 +43,15 @@ PRESENTERS: dict[str, Presenter] = {
     for p in (
         Presenter("lin", {"zh": "小林", "en": "Lin"}, "East Asian woman, about 26", faces.LIN, "lin", "lin"),
         Presenter(
-            "marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36", faces.MARCO, "marco", "marco", headroom=14
+            "marco", {"zh": "马可", "en": "Marco"}, "Southern European man, about 36",
+            faces.MARCO, "marco", "marco", headroom=12,
         ),
         Presenter(
-            "amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48", faces.AMARA, "amara", "amara", BRIGHTER, 36
+            "amara", {"zh": "阿玛拉", "en": "Amara"}, "Black woman, about 48",
+            faces.AMARA, "amara", "amara", BRIGHTER, headroom=36,
         ),
     )
-}
+}  # fmt: skip
 
 
 def presenter(name: str) -> Presenter:
