@@ -9,7 +9,7 @@ from pathlib import Path
 import cv2
 
 from gpu_engine.avatar.onboarding import commands as onboarding
-from gpu_engine.avatar.pack import load_pack
+from gpu_engine.avatar.pack import load_pack, pack_path
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.sheet import contact_sheet
 from gpu_engine.avatar.validate import validate
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     sheet.add_argument("--height", type=int, default=720, help="frame height the tiles are drawn at")
     sheet.add_argument("--tile", type=int, default=300, help="side of a tile in pixels")
     validate_ = commands.add_parser("validate", help="check a pack file")
-    validate_.add_argument("file", type=Path, help="a .glb file")
+    validate_.add_argument("file", type=Path, help="a .glb file or shipped pack name")
     onboarding.add_commands(commands)
     args = parser.parse_args(argv)
     if args.command in onboarding.COMMANDS:
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
                 raise AvatarError(f"{args.out} could not be written")
             say(f"{args.out}: {image.shape[1]}x{image.shape[0]}")
         else:
-            verdict = validate(args.file)
+            verdict = validate(args.file if args.file.exists() else pack_path(args.file))
             for problem in verdict.problems:
                 sys.stderr.write(f"error: {problem}\n")
             if verdict.problems:

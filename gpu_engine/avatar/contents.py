@@ -77,7 +77,7 @@ def _try(problems: Problems, work: Callable[[], T]) -> T | None:
         return work()
     except GlbError as error:
         problems.add("", str(error))
-    except (TypeError, KeyError, AttributeError, ValueError, IndexError) as error:
+    except (TypeError, KeyError, AttributeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
         problems.add("", f"glTF structure is malformed: {type(error).__name__} {str(error)[:80]}; export the file again")
     return None
 
@@ -105,7 +105,7 @@ def examine(glb: Glb, *, decode: bool = True, thorough: bool = True) -> tuple[Co
         return Contents({}), problems.lines
     contents = Contents(found)
     _check_used(glb, problems)
-    check_fields(found, problems)
+    _try(problems, lambda: check_fields(found, problems))
     digest = hashlib.sha256(glb.blob).hexdigest()
     if isinstance(found.get("sha256"), str) and found["sha256"] != digest:
         problems.add(
@@ -272,7 +272,7 @@ def _picture(glb: Glb, texture: Any, where: str, contents: Contents, decode: boo
 
 
 def _meshes(glb: Glb, contents: Contents, problems: Problems, order: NDArray[np.uint8] | None, thorough: bool) -> None:
-    nodes, seen = glb.document.get("nodes", []), set()
+    nodes, seen, plates = glb.document.get("nodes", []), set(), 0
     for i, node in enumerate(nodes if isinstance(nodes, list) else []):
         if not isinstance(node, dict) or "mesh" not in node:
             continue
@@ -286,6 +286,11 @@ def _meshes(glb: Glb, contents: Contents, problems: Problems, order: NDArray[np.
             problems.add(f"nodes[{i}] '{name}'", "appears twice", "merge the meshes")
             continue
         seen.add(name)
+        plates += name.startswith("plate.")
+        if plates > MAX_PLATES:
+            # A small file can show one mesh under thousands of names: the rest is not even looked at.
+            problems.add("meshes", f"'plate.*' are more than {MAX_PLATES}, which cannot be drawn live", "merge layers")
+            break
         if node.get("skin") != 0:
             problems.add(f"mesh '{name}'", "is not skinned", "set the node's skin to 0")
         mesh = _try(problems, lambda node=node, name=name: glb.entry("meshes", node["mesh"], f"mesh '{name}'"))  # type: ignore[misc]

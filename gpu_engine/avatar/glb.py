@@ -50,6 +50,8 @@ MAX_ELEMENTS = 2 << 20
 MAX_DECODED_BYTES = 512 << 20
 """All accessors read from one file together: a small file may declare gigabytes of zeros."""
 MAX_SIDE_PX = 4096
+MAX_JPEG_SCANS = 64
+"""Progressive pictures have about ten; each scan makes the decoder go over the whole picture again."""
 MAX_PIXELS = 48 << 20
 """All images of one file together, by their headers."""
 
@@ -101,8 +103,14 @@ def _jpeg_header(data: bytes, where: str) -> EncodedImage:
         if marker == 0xFF:
             at += 1
             continue
+        if marker < 0xC0 or 0xD0 <= marker <= 0xD9:
+            # Markers without a length, which no encoder writes here: a decoder would read on elsewhere than we do.
+            break
         (length,) = struct.unpack_from(">H", data, at + 2)
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            scans = data.count(b"\xff\xda")
+            if scans > MAX_JPEG_SCANS:
+                raise GlbError(f"{where}: JPEG has {scans} scans, at most {MAX_JPEG_SCANS} are read; save it again")
             height, width, channels = struct.unpack_from(">HHB", data, at + 5)
             return EncodedImage(data, "image/jpeg", width, height, channels)
         if marker == 0xDA or length < 2:

@@ -102,6 +102,14 @@ def test_validate_command_accepts_the_shipped_pack(name: str, capsys: pytest.Cap
     assert f"{name}: version 2, valid" in capsys.readouterr().out
 
 
+def test_validate_command_knows_shipped_packs_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "lin"]) == 0
+    assert main(["validate", "nobody"]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("lin: version 2, valid")
+    assert "avatar pack 'nobody' not found: give a .glb file or a shipped pack (amara, lin, marco)" in said.err
+
+
 def test_validate_command_reports_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     raw = (PACKS / "lin.glb").read_bytes()
     hurt = raw.replace(b'"spdx":"CC0-1.0"', b'"spdx":"       "').replace(b'"lash_columns":26', b'"lash_columns":-2')
