@@ -26,6 +26,8 @@ MAX_NODES = 8000
 HEAD_DEPTH_DM, BODY_DEPTH_DM = 0.15, 0.35
 """Where hair and shoulders lie before and behind the head joint."""
 FADE_SHARE = 0.025
+RIM_SHARE = 0.08
+"""A border this near to the face's outline, in face widths, is the mesh's outer one; further in lie eyes and mouth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,9 @@ def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> tuple[N
     at = fit.lens.project(verts)
     height, width = canvas.alpha.shape
     outline = fit.points[list(OVAL)] + canvas.shift
-    outside = cv2.distanceTransform((polygon((height, width), outline) < 128).astype(np.uint8), cv2.DIST_L2, 5)
+    oval = polygon((height, width), outline)
+    outside = cv2.distanceTransform((oval < 128).astype(np.uint8), cv2.DIST_L2, 5)
+    inside = cv2.distanceTransform((oval >= 128).astype(np.uint8), cv2.DIST_L2, 5)
     face_w = float(np.ptp(fit.points[list(OVAL), 0]))
     spot = np.round(at[:, :2] + canvas.shift).astype(int)
     within = ((spot >= 0) & (spot < (width, height))).all(1)
@@ -114,7 +118,8 @@ def face_triangles(fit: Fit, tris: NDArray[np.int32], canvas: Canvas) -> tuple[N
     edge = np.clip(distance / np.maximum(reach, 1e-6), 0, 1)
     count = np.bincount(tris[keep].ravel(), minlength=len(verts))
     lost = np.bincount(tris[~keep].ravel(), minlength=len(verts))
-    edge[(count > 0) & (lost > 0) & (distance > 0)] = 1.0
+    rim = inside[spot[:, 1], spot[:, 0]] < RIM_SHARE * face_w
+    edge[(count > 0) & (lost > 0) & rim] = 1.0
     used = tris[keep]
     for _ in range(6):
         # A border must not begin abruptly: neighbours share it, less from ring to ring.

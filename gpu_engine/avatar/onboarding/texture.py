@@ -14,11 +14,14 @@ from gpu_engine.avatar.onboarding.fit import Fit
 from gpu_engine.avatar.onboarding.template import Template
 
 F32 = NDArray[np.float32]
-EYE_HOLE = 0.86
+EYE_HOLE_UPPER, EYE_HOLE_LOWER = 0.86, 1.06
+"""What is painted over of an eye's opening: the line of the upper lashes stays with the skin, the wet rim below does not."""
 LID_REACH, LID_FEATHER = 0.012, 0.008
 """How far beyond the spread skin the lid is replaced, and how softly; shares of the texture's side."""
-LID_SOURCE, LID_ODD = 0.75, 0.16
-"""Radius around an eye, in eye distances, whose skin says how a lid is lit; log ratios further off are no skin."""
+LID_SOURCE, LID_ODD, LID_SLOPE = 0.55, 0.2, 0.6
+"""Radius around an eye, in eye distances, whose skin says how a lid looks; what is further off, as a
+logarithm, is no skin; and how much of the slope of its brightness is believed over the lid itself."""
+LID_GRAIN, LID_BULGE = 0.012, 0.04
 
 
 def filled(colour: F32, weight: F32) -> F32:
@@ -57,9 +60,10 @@ def bare_skin(image: NDArray[np.uint8], face: Face, mouth_open: bool) -> NDArray
     part: NDArray[np.uint8] = out[y0:y1, x0:x1]
     hole: NDArray[np.uint8] = np.zeros(part.shape[:2], np.uint8)
     for outline in (EYE_RIGHT, EYE_LEFT):
-        # A little smaller than the opening, so that the line of the lashes stays with the skin.
         eye = face.points[list(outline), :2]
-        hole |= polygon(part.shape, eye.mean(0) + (eye - eye.mean(0)) * EYE_HOLE - (x0, y0))
+        from_middle = eye - eye.mean(0)
+        share = np.where(from_middle[:, 1:] > 0, EYE_HOLE_LOWER, EYE_HOLE_UPPER)
+        hole |= polygon(part.shape, eye.mean(0) + from_middle * share - (x0, y0))
     hole = (hole > 127).astype(np.uint8)
     part = np.asarray(cv2.inpaint(part, hole, 3, cv2.INPAINT_TELEA), np.uint8)
     if mouth_open:
@@ -139,10 +143,10 @@ def _inner_lips(template: Template, fit: Fit, face: Face, seen: Cover, spot: F32
 
 
 def _lids(template: Template, face: Face, spot: F32, colour: F32, known: F32, hidden: F32) -> F32:
-    """Upper lids as they look when closed: the template's, crease and grain, in the light and colour of the skin around.
+    """Upper lids as they look when closed: in the light and colour of the skin around, with the template's crease and grain.
 
-    An open eye shows its lid as a dark fold. The ratio of photograph to template on bare skin, from under the brow to the
-    cheek, is continued over the lid: gradients go on, and at the edge both agree.
+    An open eye shows its lid as a dark fold. The colour of bare skin, from under the brow to the cheek, is continued over the
+    lid: gradients go on, and at the edge both agree. Of the template only fine brightness is taken: its tone is another's.
     """
     side = colour.shape[0]
     texture = template.textures[template.pieces["skin"].texture][..., :3]
@@ -153,28 +157,33 @@ def _lids(template: Template, face: Face, spot: F32, colour: F32, known: F32, hi
     soft = cv2.GaussianBlur(wide, (0, 0), side * LID_FEATHER)[..., None]
     wide = np.asarray(cv2.dilate(wide, kernel), np.float32)
     bare = known * (1 - wide)
-    ratio = cv2.GaussianBlur(np.log((colour + 4) / (own + 4)), (0, 0), side * 0.002)
-    smooth = np.zeros_like(ratio)
+    tone = cv2.GaussianBlur(np.log(colour + 4), (0, 0), side * 0.002)
+    smooth = np.zeros_like(tone)
     middle = face.points[6, 0]
     for outline in (EYE_RIGHT, EYE_LEFT):
         eye = face.points[list(outline), :2].mean(0)
         at = (spot - eye) / face.eye_distance
         mine = (spot[..., 0] < middle) == (eye[0] < middle)
-        near = (bare > 0.5) & mine & (np.hypot(at[..., 0], at[..., 1]) < LID_SOURCE)
+        near = (bare > 0.5) & mine & (np.hypot(at[..., 0] * 1.7, at[..., 1]) < LID_SOURCE)
         if near.sum() < 100:
             continue
+        # From brow bone and cheek more than from temple and nose, which are lit otherwise.
         # Brows, lashes and moles of either face are outliers of a slope: three rounds leave them out.
         flat = np.stack([np.ones_like(at[..., 0]), at[..., 0], at[..., 1]], -1)
         used = near
         for _ in range(3):
-            slope = np.linalg.lstsq(flat[used], ratio[used], rcond=None)[0]
-            off = np.abs(ratio - flat @ slope).mean(-1)
+            slope = np.linalg.lstsq(flat[used], tone[used], rcond=None)[0]
+            off = np.abs(tone - flat @ slope).mean(-1)
             used = near & (off <= np.percentile(off[near], 60))
+        slope[1:] *= LID_SLOPE
+        slope[0] = np.median(tone[used] - flat[used, 1:] @ slope[1:], 0) + LID_BULGE
         smooth[mine] = (flat @ slope)[mine]
-        bare[near & (off > LID_ODD)] = 0
-    rest = filled(np.clip(ratio - smooth, -LID_ODD, LID_ODD).astype(np.float32), bare.astype(np.float32))
-    ratio = smooth + cv2.GaussianBlur(rest, (0, 0), side * 0.012)
-    lid = np.clip((own + 4) * np.exp(np.clip(ratio, -1.6, 1.6)) - 4, 0, 255)
+        odd = cv2.dilate((mine & (off > LID_ODD)).astype(np.uint8), kernel) > 0
+        bare[odd & mine] = 0
+    rest = filled(np.clip(tone - smooth, -LID_ODD, LID_ODD).astype(np.float32), bare.astype(np.float32))
+    grey = np.log(own.mean(-1) + 4)
+    grain = np.clip(grey - cv2.GaussianBlur(grey, (0, 0), side * LID_GRAIN), -0.04, 0.04)[..., None]
+    lid = np.exp(smooth + cv2.GaussianBlur(rest, (0, 0), side * 0.012) + grain) - 4
     return np.asarray(colour * (1 - soft) + lid * soft, np.float32)
 
 
