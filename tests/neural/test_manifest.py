@@ -53,6 +53,7 @@ def test_a_whole_head_is_read(folder: Path) -> None:
         ("network.file", "../net.onnx", "must lie beside head.json"),
         ("crop.file", "/etc/points.npz", "must lie beside head.json"),
         ("image.width", 0, "image.width: Input should be greater than 0"),
+        ("image.height", 1025, "image.height: Input should be less than or equal to 1024"),
         ("image.surprise", 1, "image.surprise: Extra inputs are not permitted"),
         ("image.mask_box", [0, 0, 9, 9], "mask 'lower-half' takes none"),
         ("image.low", 1.0, "value range 1 to 1 is empty"),
@@ -62,6 +63,9 @@ def test_a_whole_head_is_read(folder: Path) -> None:
         ("audio_feature.sample_rate_hz", 22050, "audio_feature.sample_rate_hz: Input should be 16000, 24000 or 48000"),
         ("audio_feature.high_hz", 9000, "lies above half the sample rate of 16000"),
         ("crop.template", None, "needs a 'template' of five points"),
+        ("audio_feature.low_hz", 7600, "bands from low_hz 7600 to high_hz 7600 are empty"),
+        ("output.high", 0.0, "output: value range 0 to 0 is empty"),
+        ("output.low", float("-inf"), "output.low: Input should be a finite number"),
         ("batch", 3, "batch: Input should be 1, 2, 4 or 8"),
         ("consent.statement", "", "consent.statement: String should have at least 1 character"),
         ("consent.subject", "person", "needs 'granted_by', 'granted_on' and 'evidence_sha256'"),
@@ -76,9 +80,10 @@ def test_a_bad_field_is_named(folder: Path, path: str, value: Any, message: str)
 def test_a_missing_manifest_and_a_broken_one_are_named(tmp_path: Path) -> None:
     with pytest.raises(AvatarError, match=r"head\.json is missing: give the path of a head\.json"):
         load_head(tmp_path / "head.json")
-    (tmp_path / "head.json").write_text("{")
-    with pytest.raises(AvatarError, match=r"cannot be read as JSON"):
-        load_head(tmp_path / "head.json")
+    for broken in ("{", "[" * 100_000):
+        (tmp_path / "head.json").write_text(broken)
+        with pytest.raises(AvatarError, match=r"cannot be read as JSON"):
+            load_head(tmp_path / "head.json")
 
 
 @pytest.mark.parametrize("name", ["net.onnx", "loop.mp4", "landmarks.npz"])

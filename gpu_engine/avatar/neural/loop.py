@@ -11,8 +11,11 @@ import hashlib
 import json
 import os
 import shutil
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import av
 import cv2
@@ -26,6 +29,11 @@ from gpu_engine.avatar.renderer import AvatarError
 
 MAX_FRAMES = 3000
 MAX_STORED_BYTES = 2 << 30
+MAX_SIDE_PX = 4096
+_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"
+"""FFmpeg's names of the formats a loop may have. Playlists are none: they would have other files of this machine read."""
+MAX_CROP_BYTES = 8 << 20
+"""Of an unpacked crop file: 3,000 frames of five points are 0.1 MB."""
 _THUMB = (64, 36)
 _STORED_VERSION = 2
 
@@ -45,15 +53,18 @@ def read_frames(path: Path) -> Iterator[Image]:
         AvatarError: no video in it, or it cannot be decoded.
     """
     try:
-        with av.open(str(path)) as container:
+        with av.open(str(path), options={"format_whitelist": _CONTAINERS}) as container:
             if not container.streams.video:
                 raise AvatarError(f"{path} holds no video: the loop must be a recorded clip")
+            size = container.streams.video[0].width, container.streams.video[0].height
+            if max(size) > MAX_SIDE_PX:
+                raise AvatarError(f"{path} is {size[0]}x{size[1]}: sides of a loop are at most {MAX_SIDE_PX} px")
             for number, frame in enumerate(container.decode(video=0)):
                 if number >= MAX_FRAMES:
                     raise AvatarError(f"{path} is longer than {MAX_FRAMES} frames: cut it to a loop of some seconds")
                 yield np.asarray(frame.to_ndarray(format="bgr24"), np.uint8)
-    except av.FFmpegError as error:
-        raise AvatarError(f"{path} cannot be decoded: {error}") from None
+    except (av.FFmpegError, OSError) as error:
+        raise AvatarError(f"{path} cannot be decoded: {error}; a loop is one MP4, MOV, MKV, WebM or AVI file") from None
 
 
 def read_crop_file(head: Head, frames: int, width: int, height: int) -> list[NDArray[np.float32]]:
@@ -64,13 +75,9 @@ def read_crop_file(head: Head, frames: int, width: int, height: int) -> list[NDA
     """
     path = head.path(head.crop)
     key, shape = ("points", (5, 2)) if head.crop.kind == "landmarks" else ("boxes", (4,))
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            values = np.asarray(data[key], np.float32)
-    except KeyError:
-        raise AvatarError(f"{path} has no array '{key}', which crop '{head.crop.kind}' needs") from None
-    except (OSError, ValueError) as error:
-        raise AvatarError(f"{path} cannot be read: {error}") from None
+    values = np.asarray(_arrays(path).get(key, ()), np.float32)
+    if not values.size:
+        raise AvatarError(f"{path} has no array '{key}', which crop '{head.crop.kind}' needs")
     if values.ndim != len(shape) + 1 or values.shape[1:] != shape or len(values) < frames:
         raise AvatarError(f"{path}: '{key}' is {list(values.shape)}, must be [{frames}, {', '.join(map(str, shape))}]")
     if not np.isfinite(values).all():
@@ -123,11 +130,19 @@ def analyse(head: Head) -> Seam:
 
 
 def _crop_frames(head: Head) -> int:
-    path = head.path(head.crop)
+    return max((len(values) for values in _arrays(head.path(head.crop)).values() if values.ndim), default=0)
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """What an .npz holds, refused before it is unpacked when that is more than any loop needs."""
     try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+        if size > MAX_CROP_BYTES:
+            raise AvatarError(f"{path} unpacks to {size >> 20} MiB, more than {MAX_CROP_BYTES >> 20}: prepare the head again")
         with np.load(path, allow_pickle=False) as data:
-            return len(data[data.files[0]]) if data.files else 0
-    except (OSError, ValueError) as error:
+            return {name: data[name] for name in data.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError) as error:
         raise AvatarError(f"{path} cannot be read: {error}") from None
 
 
@@ -182,7 +197,7 @@ class RecordedLoop:
     def _build(self, head: Head, place: Path) -> None:
         seam = analyse(head)
         count = seam.last - seam.first + 1
-        size = count * self.width * self.height * 3 // 2
+        size = count * (self.width * self.height * 3 // 2 + head.image.width * head.image.height * 3)
         if size > MAX_STORED_BYTES:
             raise AvatarError(
                 f"a loop of {count} frames at {self.width}x{self.height} takes {size >> 20} MB, more than "

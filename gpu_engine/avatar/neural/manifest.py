@@ -15,10 +15,12 @@ FORMAT = "lumihost-neural-head"
 VERSION = 1
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Positive = Annotated[int, Field(gt=0, le=8192)]
+CropSide = Annotated[int, Field(gt=0, le=1024)]
+"""Pixels. Known networks see 96 to 512; preparing a loop takes time and memory with the square of it."""
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class FileRef(_Model):
@@ -49,7 +51,7 @@ class Encoder(FileRef):
     """A network that turns sound into features (whisper, hubert): ``input`` columns of log-mel or a waveform."""
 
     input: Literal["mel", "waveform"]
-    rate_hz: float = Field(gt=0, le=200, description="feature steps a second")
+    rate_hz: float = Field(ge=1, le=200, description="feature steps a second")
     width: Positive
     context_s: float = Field(default=2.0, gt=0.1, le=30)
 
@@ -74,6 +76,8 @@ class AudioFeature(_Model):
             raise ValueError(f"look_ahead {self.look_ahead} is longer than the window of {self.window}")
         if (self.kind in ("whisper", "hubert")) != (self.encoder is not None):
             raise ValueError(f"audio feature '{self.kind}' {'needs' if self.encoder is None else 'takes no'} 'encoder'")
+        if self.low_hz >= self.high_hz:
+            raise ValueError(f"bands from low_hz {self.low_hz:g} to high_hz {self.high_hz:g} are empty")
         if self.high_hz > self.sample_rate_hz / 2:
             raise ValueError(f"high_hz {self.high_hz:g} lies above half the sample rate of {self.sample_rate_hz}")
         return self
@@ -93,8 +97,8 @@ class ImageInput(_Model):
 
     name: str
     layout: Literal["NCHW", "NHWC"] = "NCHW"
-    width: Positive
-    height: Positive
+    width: CropSide
+    height: CropSide
     colour: Literal["BGR", "RGB"] = "BGR"
     low: float = 0.0
     high: float = 1.0
@@ -137,6 +141,12 @@ class Output(_Model):
     name: str
     low: float = 0.0
     high: float = 1.0
+
+    @model_validator(mode="after")
+    def _possible(self) -> Output:
+        if self.low >= self.high:
+            raise ValueError(f"value range {self.low:g} to {self.high:g} is empty")
+        return self
 
 
 class CropTemplate(_Model):
@@ -260,7 +270,7 @@ def load_head(path: str | Path, *, verify: bool = True) -> Head:
         raw: Any = json.loads(where.read_text("utf-8"))
     except FileNotFoundError:
         raise AvatarError(f"{where} is missing: give the path of a head.json") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise AvatarError(f"{where} cannot be read as JSON: {error}") from None
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise AvatarError(f"{where}: format is not '{FORMAT}'; see docs/neural-heads.md")
