@@ -23,6 +23,8 @@ export class PresenterView {
   };
   private presenter: Presenter | null = null;
   private aspect: Aspect = "16:9";
+  /** Counts loads; the view's end counts too. */
+  private turn = 0;
 
   /** @throws Error when the browser gives no WebGL 2 context. */
   constructor(
@@ -55,8 +57,15 @@ export class PresenterView {
     return String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
   }
 
+  /** Show another presenter; one that is unpacked after a later one was asked for, or after the end, is let go. */
   async load(data: ArrayBuffer): Promise<void> {
+    this.turn += 1;
+    const turn = this.turn;
     const next = await Presenter.load(data, this.shading);
+    if (turn !== this.turn) {
+      next.dispose();
+      return;
+    }
     if (this.presenter) {
       this.scene.remove(this.presenter.root);
       this.presenter.dispose();
@@ -106,6 +115,7 @@ export class PresenterView {
   }
 
   dispose(): void {
+    this.turn += 1;
     this.presenter?.dispose();
     this.setBackdrop(null);
     this.sprites.dispose();

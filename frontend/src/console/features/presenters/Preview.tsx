@@ -182,8 +182,8 @@ export default function Preview({ avatar }: { avatar: Avatar }) {
         </Button>
       </div>
       {motion ? (
-        <p className="lh-meta" role="status">
-          {motion}
+        <p className="lh-meta">
+          <span role="status">{motion.state}</span> <span className="lh-num">{motion.numbers}</span>
         </p>
       ) : null}
       <Numbers mode={mode} stats={stats} driver={stage?.view.driver ?? ""} engine={engine} onEngine={setEngine} />

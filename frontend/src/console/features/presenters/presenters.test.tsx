@@ -104,6 +104,12 @@ it("shows the presenters with portrait, licence and likeness, and says when ther
   );
 });
 
+it("says when the sample motion cannot be loaded, and breaks nothing", async () => {
+  open("/presenters");
+  const told = await screen.findByText("示例动作载入失败，刷新再试");
+  expect(told.getAttribute("role")).toBe("status");
+});
+
 it("says so when the address names nobody", async () => {
   open("/presenters/nobody");
   expect((await screen.findByRole("alert")).textContent).toContain("没有“nobody”这位主播");

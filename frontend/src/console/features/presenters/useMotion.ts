@@ -11,18 +11,29 @@ import { useT } from "../../../shared/i18n";
 
 const TELL_EVERY_MS = 1_000;
 
-/** Lets the sample, or a running session, move what is on the stage; returns what there is to say of the connection. */
-export function useMotion(stage: Stage | null, session: string | null, playing: boolean): string {
+/** What there is to say of the connection: its state, and numbers that change each second and are not for reading aloud. */
+export interface Told {
+  state: string;
+  numbers: string;
+}
+
+/** Lets the sample, or a running session, move what is on the stage; null while the sample does. */
+export function useMotion(stage: Stage | null, session: string | null, playing: boolean): Told | null {
   const { t } = useT();
   const { path } = useWorkspace();
   const [sample, setSample] = useState<SampleMotion | null>(null);
+  const [missing, setMissing] = useState(false);
   const [watching, setWatching] = useState<{ state: WatchState; lost: number; jitterMs: number } | null>(null);
 
   useEffect(() => {
     let stale = false;
-    void loadAsset(sampleUrl).then((data) => {
-      if (!stale) setSample(new SampleMotion(data));
-    });
+    loadAsset(sampleUrl)
+      .then((data) => {
+        if (!stale) setSample(new SampleMotion(data));
+      })
+      .catch(() => {
+        if (!stale) setMissing(true);
+      });
     return () => {
       stale = true;
     };
@@ -64,16 +75,20 @@ export function useMotion(stage: Stage | null, session: string | null, playing: 
     };
   }, [stage, session, path]);
 
-  if (!session || !watching) return "";
+  if (!session) return missing ? { state: t("preview.sample.missing"), numbers: "" } : null;
+  if (!watching) return null;
   const { state, lost, jitterMs } = watching;
   switch (state.phase) {
     case "open":
-      return t("preview.watch.open", { lost, jitter: jitterMs.toFixed(1) });
+      return {
+        state: t("preview.watch.open"),
+        numbers: t("preview.watch.numbers", { lost, jitter: jitterMs.toFixed(1) }),
+      };
     case "retrying":
-      return t("preview.watch.retrying", { attempt: state.attempt });
+      return { state: t("preview.watch.retrying", { attempt: state.attempt }), numbers: "" };
     case "refused":
-      return t("preview.watch.refused", { detail: state.detail });
+      return { state: t("preview.watch.refused", { detail: state.detail }), numbers: "" };
     default:
-      return t(`preview.watch.${state.phase}`);
+      return { state: t(`preview.watch.${state.phase}`), numbers: "" };
   }
 }
