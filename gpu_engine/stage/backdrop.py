@@ -18,6 +18,8 @@ EYE_LINE = 0.35
 SMALLEST_PX = (640, 360)
 LARGEST_PIXELS = 40_000_000
 LARGEST_BYTES = 30_000_000
+MOST_SCANS = 64
+"""Of a JPEG file; a progressive one has about ten. Each goes over the whole picture again, and 30 bytes are enough for one."""
 _FORMATS = ("JPEG", "PNG", "WEBP")
 _GROUND = 0.20
 """How much light the host takes from the wall behind the shoulders, at most."""
@@ -60,6 +62,8 @@ def _read(path: Path) -> Image.Image:
                 raise StageError(
                     f"backdrop {path}: {width}x{height} is smaller than {SMALLEST_PX[0]}x{SMALLEST_PX[1]}: use a larger picture"
                 )
+            if picture.format == "JPEG" and (scans := path.read_bytes().count(b"\xff\xda")) > MOST_SCANS:
+                raise StageError(f"backdrop {path}: {scans} scans, at most {MOST_SCANS} are read: save the picture again")
             return ImageOps.exif_transpose(picture).convert("RGB")
     except StageError:
         raise

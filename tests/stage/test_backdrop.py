@@ -154,3 +154,17 @@ def test_a_show_with_an_unknown_backdrop_is_refused(backdrop: str) -> None:
 
 def test_a_show_that_names_none_stands_in_daylight() -> None:
     assert SessionSpec(show=SHOW).backdrop == "daylight"
+
+
+def test_a_jpeg_of_endless_scans_is_not_decoded(tmp_path: Path) -> None:
+    """30 bytes a scan keep a decoder busy for hours in a file of a few megabytes."""
+    path = saved(tmp_path / "wall.jpg", (1280, 720), progressive=True)
+    raw = path.read_bytes()
+    count, last = raw.count(b"\xff\xda"), raw[raw.rindex(b"\xff\xda") : -2]
+    plan = layout(1280, 720)
+
+    path.write_bytes(raw[:-2] + last * (64 - count) + raw[-2:])
+    assert load_backdrop(str(path), plan).shape == (720, 1280, 3)
+    path.write_bytes(raw[:-2] + last * (65 - count) + raw[-2:])
+    with pytest.raises(StageError, match=r"wall\.jpg: 65 scans, at most 64 are read: save the picture again"):
+        load_backdrop(str(path), plan)
