@@ -74,6 +74,16 @@ def test_a_pack_is_streamed_and_asked_for_again_for_nothing(api: Api) -> None:
     assert (part.status_code, whole(part)) == (206, b"glTF")
 
 
+def test_a_download_is_taken_up_again_only_of_the_same_file(api: Api) -> None:
+    tag = api.get("avatars/lin/pack")["ETag"]
+
+    rest = api.get("avatars/lin/pack", range="bytes=4-7", if_range=tag)
+    assert (rest.status_code, whole(rest)) == (206, PACK.read_bytes()[4:8])
+    for stale in ('"an-older-file"', f"W/{tag}", "Mon, 02 Nov 2026 08:00:00 GMT"):
+        whole_again = api.get("avatars/lin/pack", range="bytes=4-7", if_range=stale)
+        assert (whole_again.status_code, whole_again["Content-Length"]) == (200, str(PACK.stat().st_size))
+
+
 @pytest.mark.parametrize(
     "path", ["avatars/nobody/pack", "avatars/nobody/portrait", "avatars/..%2Flin/pack", "backdrops/moon/picture"]
 )

@@ -169,7 +169,9 @@ def _file(request: Request, path: Path, content_type: str, name: str) -> HttpRes
     if tag in known or "*" in known:
         response = HttpResponse(status=304)
     else:
-        response = file_response(path, content_type, request.headers.get("Range"), name)
+        # The rest of a file that has changed since would not fit the part the client has (RFC 9110 §13.1.5).
+        current = request.headers.get("If-Range", tag) == tag
+        response = file_response(path, content_type, request.headers.get("Range") if current else None, name)
     response.headers["ETag"] = tag
     response.headers["Cache-Control"] = "private, no-cache, no-transform"
     return response
