@@ -216,3 +216,22 @@ def test_a_full_ring_says_so(renderer: GlRenderer) -> None:
         renderer.submit(rest_frame())
 
     assert renderer.pull() is not None
+
+
+@pytest.mark.parametrize("name", ["lin", "marco", "amara"])
+def test_an_open_mouth_shows_teeth(name: str) -> None:
+    on_gpu = GlRenderer(load_pack(name), 640, 360)
+    frame = posed(jawOpen=0.35, mouthSmileLeft=0.4, mouthSmileRight=0.4, mouthUpperUp=0.3)
+    canvas = np.full((360, 640, 3), BACKDROP, np.uint8)
+
+    on_gpu.render(frame, canvas)
+
+    teeth = on_gpu.pack.part("teeth_upper")
+    centre = on_gpu.pack.rest[slice(*teeth.verts)].mean(0)
+    depth = on_gpu.lens[3] - centre[2]
+    x = int(on_gpu.lens[4] + (centre[0] - on_gpu.lens[1]) * on_gpu.lens[0] / depth)
+    y = int(on_gpu.lens[5] - (centre[1] - on_gpu.lens[2]) * on_gpu.lens[0] / depth)
+    on_gpu.release()
+    mouth = canvas[y - 6 : y + 7, x - 10 : x + 11].astype(int)
+    pale = (mouth.min(2) > 90) & (mouth.max(2) - mouth.min(2) < 60)
+    assert pale.sum() > 12

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SHADOW_PX = 1024
 VISIBILITY_PX = 320
+MOUTH_OPEN = np.array([0.85, 0, 0, 0], np.float32)
 ALL_OPEN = np.array([[1, 0, 0, 0]], np.float32)
 MOUTH_PARTS = ("teeth_upper", "teeth_lower", "tongue", "throat")
 PLATE_NORMAL = np.array([[0.0, 0.25, 0.97]])
@@ -221,7 +222,12 @@ class GlRenderer:
             self._draw_shadow(np.ascontiguousarray(view.T).tobytes(), target)
             return np.frombuffer(depth.read(), np.float32).reshape(VISIBILITY_PX, VISIBILITY_PX)
 
-        self._visible.write(fit_visibility(self.pack.rest, self.pack.normals, self._middle, depth_map).tobytes())
+        visible = fit_visibility(self.pack.rest, self.pack.normals, self._middle, depth_map)
+        # A mouth shut at rest sees nothing; how much light an open one lets in is the mouth uniform's to say.
+        for name in MOUTH_PARTS:
+            if self.pack.has(name):
+                visible[slice(*self.pack.part(name).verts)] = MOUTH_OPEN
+        self._visible.write(visible.tobytes())
         target.release()
         depth.release()
 
