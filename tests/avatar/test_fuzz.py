@@ -27,7 +27,8 @@ pytestmark = pytest.mark.unit
 SECONDS_EACH = 3.0
 BYTES = 400 << 20
 NASTY: list[Any] = [
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, 1e308, -0.5, "", "x" * 5000, [], {}, [[]], {"a": 1}, [None] * 30, "NaN",
+    None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, 10**400, 1e308, -0.5, "", "x" * 5000, [], {}, [[]], {"a": 1},
+    [None] * 30, "NaN",
 ]  # fmt: skip
 
 
