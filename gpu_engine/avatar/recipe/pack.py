@@ -202,7 +202,7 @@ def with_gains(units: dict[str, np.ndarray], rest: dict[str, float]) -> dict[str
     out["jawOpen"] *= 1.06
     for side in ("Left", "Right"):
         # What the face smiles at rest already is part of the largest smile.
-        out[f"mouthSmile{side}"] *= 1 - 0.5 * rest.get(f"mouthSmile{side}", 0.0)
+        out[f"mouthSmile{side}"] *= 1 - 0.35 * rest.get(f"mouthSmile{side}", 0.0)
     for name in ("mouthShrugLower", "mouthClose", "mouthPressLeft", "mouthPressRight"):
         out["jawOpen"] -= 1.6 * rest.get(name, 0.0) * units[name]
     for side in ("Left", "Right"):
