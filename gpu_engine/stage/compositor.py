@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gpu_engine.session.timeline import Card
-from gpu_engine.stage.backdrop import load_backdrop
+from gpu_engine.stage.backdrop import LARGEST_PIXELS, MOST_SCANS, load_backdrop
 from gpu_engine.stage.blend import Sprite, blend
 from gpu_engine.stage.layout import layout
 from gpu_engine.stage.sprites import caption_sprite, card_sprite, fit_picture, label_sprite, picture_size, shadow
@@ -185,7 +185,12 @@ class Stage:
 
     def _load(self, path: str) -> Image.Image | None:
         try:
-            with Image.open(Path(path)) as picture:
+            # The kinds a catalogue has: Pillow's others start helpers (EPS) or have decoders few look at.
+            with Image.open(Path(path), formats=("JPEG", "PNG", "WEBP", "GIF")) as picture:
+                if picture.width * picture.height > LARGEST_PIXELS:
+                    raise StageError(f"{picture.width}x{picture.height} px: save it smaller")
+                if picture.format == "JPEG" and Path(path).read_bytes().count(b"\xff\xda") > MOST_SCANS:
+                    raise StageError("a JPEG of too many scans: save it again")
                 picture.draft("RGB", picture_size(self._plan))
                 return fit_picture(picture, picture_size(self._plan))
         except Exception as error:  # noqa: BLE001 - decoders answer damaged files with whatever they stumble over

@@ -139,3 +139,15 @@ def test_one_pixel_and_too_many_bytes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PhotoError) as missing:
         read_photo(tmp_path / "nothing.jpg")
     assert missing.value.code == "missing"
+
+
+def test_a_jpeg_of_endless_scans_is_refused_before_it_is_decoded() -> None:
+    held = io.BytesIO()
+    Image.new("RGB", (600, 600), (120, 90, 80)).save(held, "JPEG", progressive=True)
+    raw = held.getvalue()
+    scan = raw[raw.rindex(b"\xff\xda") : raw.rindex(b"\xff\xd9")]
+
+    with pytest.raises(PhotoError) as refused:
+        read_photo(raw[: raw.rindex(b"\xff\xd9")] + scan * 200 + b"\xff\xd9")
+
+    assert refused.value.code == "scans"

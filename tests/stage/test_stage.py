@@ -298,3 +298,21 @@ def test_label_survives_encoding_at_low_quality() -> None:
     h, w = sprite.colour.shape[0], sprite.colour.shape[1] // 3
     region = np.s_[sprite.top : sprite.top + h, sprite.left : sprite.left + w]
     assert np.abs(decoded[region].astype(int) - canvas[region]).mean() < 8
+
+
+def test_card_pictures_of_other_kinds_or_of_endless_scans_are_not_decoded(tmp_path: Path) -> None:
+    postscript, scans = tmp_path / "card.png", tmp_path / "scans.jpg"
+    postscript.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\nshowpage\n")
+    Image.new("RGB", (64, 64)).save(scans, progressive=True)
+    raw = scans.read_bytes()
+    scan = raw[raw.rindex(b"\xff\xda") : raw.rindex(b"\xff\xd9")]
+    scans.write_bytes(raw[: raw.rindex(b"\xff\xd9")] + scan * 200 + b"\xff\xd9")
+    stage, at, deadline = Stage(640, 360, "en", EN_LABEL), 0, time.monotonic() + 20
+
+    for path in (postscript, scans):
+        while str(path) not in stage.pictures_failed and time.monotonic() < deadline:
+            stage.compose(flat((640, 360), 90), StageState("", Card("b", "Cup", "$1", image=str(path)), at))
+            at += 40
+
+    assert "cannot identify" in stage.pictures_failed[str(postscript)]
+    assert "scans" in stage.pictures_failed[str(scans)]

@@ -17,6 +17,7 @@ from gpu_engine.avatar.renderer import AvatarError
 
 MAX_BYTES = 30 << 20
 MAX_PIXELS = 60_000_000
+MAX_SCANS = 64
 MIN_SIDE = 160
 WORK_SIDE = 2400
 """Longer pictures are shrunk to this: no frame shows more of a face."""
@@ -146,6 +147,12 @@ def read_photo(source: Path | bytes, name: str = "") -> Photo:
     width, height = picture.size
     if width * height > MAX_PIXELS:
         raise _too_many(name, width, height)
+    if picture.format in ("JPEG", "MPO") and (scans := raw.count(b"\xff\xda")) > MAX_SCANS:
+        raise PhotoError(
+            "scans",
+            f"{name} 有 {scans} 次扫描，上限 {MAX_SCANS}：请重新导出为普通 JPEG。",
+            f"{name} has {scans} scans, at most {MAX_SCANS} are read: export it again as a plain JPEG.",
+        )
     if picture.format == "GIF" or (picture.format != "MPO" and getattr(picture, "n_frames", 1) > 1):
         raise PhotoError(
             "frames",
