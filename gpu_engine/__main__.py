@@ -88,6 +88,14 @@ def _run(options: argparse.Namespace) -> int:
     for output in spec.outputs:
         if isinstance(output, RecordingOutput) and not Path(output.path).parent.is_dir():
             raise SpecError(f"--out {output.path}: the folder does not exist: create it first")
+    if not spec.avatar.endswith(".json"):
+        from gpu_engine.avatar.pack import pack_path
+        from gpu_engine.avatar.renderer import AvatarError
+
+        try:
+            pack_path(spec.avatar)
+        except AvatarError as error:
+            raise SpecError(str(error)) from None
     sys.stdout.write(f"running '{spec.show.title or spec.show.id}' → {', '.join(_name(o) for o in spec.outputs)}\n")
     if options.run_dir is not None:
         return asyncio.run(_supervise(spec, options.run_dir.resolve(), _print_progress))

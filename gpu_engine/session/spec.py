@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -154,6 +154,14 @@ class Voice(_Model):
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
 
 
+PRESENTER_VOICES: dict[str, dict[str, str]] = {
+    "lin": {"zh": "zf_xiaoxiao", "en": "af_heart"},
+    "marco": {"zh": "zm_yunxi", "en": "am_michael"},
+    "amara": {"zh": "zf_xiaobei", "en": "af_bella"},
+}
+"""Voices of a shipped presenter where a show names none: a face and a voice that do not belong together are noticed at once."""
+
+
 class Video(_Model):
     """The one rendition that is encoded."""
 
@@ -245,6 +253,13 @@ class SessionSpec(_Model):
     comments: tuple[ScheduledComment, ...] = ()
     producer: Producer = Producer()
     cache_dir: str | None = Field(default=None, description="speech cache of this tenant on this node")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _presenter_speaks_with_its_own_voice(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "voice" not in given and given.get("avatar") in PRESENTER_VOICES:
+            return {**given, "voice": PRESENTER_VOICES[given["avatar"]]}
+        return given
 
     @field_validator("backdrop")
     @classmethod

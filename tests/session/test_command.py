@@ -55,3 +55,36 @@ def test_a_frame_rate_that_divides_no_clock_is_refused(show: str, capsys: pytest
     path.write_text(path.read_text().replace('"fps":25', '"fps":23'))
     assert main(["run", "--spec", show, "--out", "a.mp4"]) == 2
     assert "use 10, 12, 15, 20, 24, 25, 30, 50 or 60" in capsys.readouterr().err
+
+
+def test_a_presenter_that_does_not_exist_is_refused_before_anything_starts(
+    show: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(show)
+    path.write_text(path.read_text().replace('"avatar":"lin"', '"avatar":"nobody"'))
+
+    assert main(["run", "--spec", show, "--out", str(tmp_path / "a.mp4")]) == 2
+
+    said = capsys.readouterr()
+    assert "avatar pack 'nobody' not found" in said.err and "amara" in said.err
+    assert "running" not in said.out
+    assert not (tmp_path / "a.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "zh", "en"),
+    [
+        ({}, "zf_xiaoxiao", "af_heart"),
+        ({"avatar": "lin"}, "zf_xiaoxiao", "af_heart"),
+        ({"avatar": "marco"}, "zm_yunxi", "am_michael"),
+        ({"avatar": "amara"}, "zf_xiaobei", "af_bella"),
+        ({"avatar": "/packs/own.glb"}, "zf_xiaoxiao", "af_heart"),
+        ({"avatar": "marco", "voice": {"zh": "zf_xiaobei", "en": "af_bella"}}, "zf_xiaobei", "af_bella"),
+    ],
+)
+def test_a_presenter_speaks_with_its_own_voice_unless_the_show_names_one(given: dict[str, object], zh: str, en: str) -> None:
+    show = {"segments": [{"id": "s", "kind": "opening"}]}
+
+    spec = SessionSpec.model_validate({"show": show, **given})
+
+    assert (spec.voice.zh, spec.voice.en) == (zh, en)
