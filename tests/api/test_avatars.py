@@ -56,6 +56,7 @@ def test_presenters_are_listed_with_what_one_must_know(api: Api) -> None:
     assert lin["name"] == {"zh": "小林", "en": "Lin"}
     assert (lin["licence"]["spdx"], lin["consent"]["subject"], lin["has_portrait"]) == ("CC0-1.0", "synthetic", True)
     assert lin["bytes"] == PACK.stat().st_size
+    assert (items["marco"]["voice_zh"], items["marco"]["voice_en"]) == ("zm_yunxi", "am_michael")
 
 
 def test_a_pack_is_streamed_and_asked_for_again_for_nothing(api: Api) -> None:
@@ -126,6 +127,30 @@ def test_a_show_whose_presenter_is_gone_can_still_be_changed(api: Api, two_tenan
 
     assert (answer.status_code, answer.json()["title"]) == (200, "new")
     assert api.send("post", "shows", {"title": "t", "avatar": "gone"}).status_code == 400
+
+
+def voices(show: dict[str, Any]) -> tuple[str, str]:
+    return show["voice_zh"], show["voice_en"]
+
+
+def test_a_presenter_brings_their_own_voices_where_none_are_named(api: Api) -> None:
+    def made(**fields: str) -> dict[str, Any]:
+        answer = api.send("post", "shows", {"title": "t", "segments": SEGMENTS, **fields})
+        assert answer.status_code == 201, answer.content
+        show: dict[str, Any] = answer.json()
+        return show
+
+    assert voices(made()) == voices(made(avatar="lin")) == ("zf_xiaoxiao", "af_heart")
+    assert voices(made(avatar="marco", voice_en="af_bella")) == ("zm_yunxi", "af_bella")
+
+    show = made(avatar="marco")
+    assert voices(show) == ("zm_yunxi", "am_michael")
+    path = f"shows/{show['id']}"
+    assert voices(api.send("patch", path, {"avatar": "amara"}).json()) == ("zf_xiaobei", "af_bella")
+    assert voices(api.send("patch", path, {"voice_zh": "zm_yunxi"}).json()) == ("zm_yunxi", "af_bella")
+    # The presenter it has already is no change of presenter.
+    assert voices(api.send("patch", path, {"avatar": "amara", "title": "new"}).json()) == ("zm_yunxi", "af_bella")
+    assert voices(api.send("patch", path, {"avatar": "lin", "voice_zh": "zm_yunxi"}).json()) == ("zm_yunxi", "af_heart")
 
 
 @pytest.mark.parametrize(

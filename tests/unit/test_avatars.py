@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.stage import backdrop_names
-from lumihost.avatars.catalogue import BACKDROPS, SHAPES, VOICES, stock_avatar, stock_avatars
+from lumihost.avatars.catalogue import BACKDROPS, OWN_VOICES, SHAPES, VOICES, stock_avatar, stock_avatars
 
 pytestmark = pytest.mark.unit
 
@@ -34,6 +34,17 @@ def test_every_shipped_presenter_is_offered_with_portrait_licence_and_consent() 
     lin = offered["lin"]
     assert (lin.name_zh, lin.name_en, lin.consent["subject"], lin.licence["spdx"]) == ("小林", "Lin", "synthetic", "CC0-1.0")
     assert set(lin.framings) == {"16:9", "9:16"}
+
+
+def test_every_shipped_presenter_has_voices_of_their_own_and_one_gender() -> None:
+    voices = {voice.id: voice for voice in VOICES}
+    shipped = {file.stem for file in (ENGINE / "avatar" / "packs").glob("*.glb")}
+
+    assert set(OWN_VOICES) == shipped
+    assert len(set(OWN_VOICES.values())) == len(shipped)
+    for zh, en in OWN_VOICES.values():
+        assert (voices[zh].language, voices[en].language) == ("zh", "en")
+        assert voices[zh].gender == voices[en].gender
 
 
 def test_portraits_show_the_packs_as_they_are() -> None:
@@ -86,6 +97,7 @@ def test_packs_are_listed_once_and_broken_ones_left_out(tmp_path: Path, settings
     )
     assert (lin.pack, lin.portrait) == (tmp_path / "first" / "lin.glb", None)
     assert (mei.id, mei.portrait, mei.consent) == ("mei", tmp_path / "second" / "mei.jpg", {})
+    assert (mei.voice_zh, mei.voice_en) == ("zf_xiaoxiao", "af_heart")
     assert stock_avatar("nobody") is None
 
 

@@ -19,6 +19,16 @@ EXTENSION = "LUMIHOST_avatar"
 MAX_JSON_BYTES = 8 << 20
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
 
+DEFAULT_VOICES = ("zf_xiaoxiao", "af_heart")
+"""Chinese and English voice of a presenter that has none of their own here."""
+
+OWN_VOICES = {
+    "lin": ("zf_xiaoxiao", "af_heart"),
+    "marco": ("zm_yunxi", "am_michael"),
+    "amara": ("zf_xiaobei", "af_bella"),
+}
+"""Chinese and English voice of each presenter that comes with the engine."""
+
 
 @dataclass(frozen=True, slots=True)
 class StockAvatar:
@@ -29,6 +39,7 @@ class StockAvatar:
         licence: ``spdx``, ``origin``, ``attribution``.
         consent: ``subject`` (synthetic or person), ``statement``, and for a person who granted it and when.
         version: changes when the file does.
+        voice_zh: the voice it speaks Chinese with unless a show names another; ``voice_en`` likewise English.
     """
 
     id: str
@@ -41,6 +52,8 @@ class StockAvatar:
     bytes: int = 0
     version: str = ""
     pack: Path = Path()
+    voice_zh: str = DEFAULT_VOICES[0]
+    voice_en: str = DEFAULT_VOICES[1]
 
     @property
     def portrait(self) -> Path | None:
@@ -140,6 +153,7 @@ def _parse(pack: Path, changed_ns: int, size: int) -> StockAvatar | None:
         return StockAvatar(
             pack.stem, str(name["zh"]), str(name["en"]), str(about.get("presents", "")), _texts(about, "licence"),
             _texts(about, "consent"), tuple(map(str, about.get("framings", ()))), size, f"{size:x}-{changed_ns:x}", pack,
+            *OWN_VOICES.get(pack.stem, DEFAULT_VOICES),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         log.warning("avatar pack %s cannot be offered: %s: %s", pack, type(error).__name__, error)

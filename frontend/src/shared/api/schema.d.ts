@@ -747,7 +747,7 @@ export interface components {
             items: components["schemas"]["AvatarOut"][];
             next: string | null;
         };
-        /** @description An avatar a show may name. ``version`` changes with the file. */
+        /** @description An avatar a show may name. ``version`` changes with the file; the voices are those it speaks with by itself. */
         AvatarOut: {
             id: string;
             name: components["schemas"]["Text"];
@@ -757,6 +757,8 @@ export interface components {
             framings: string[];
             bytes: number;
             version: string;
+            voice_zh: string;
+            voice_en: string;
             /** @description Whether there is a picture of it. */
             readonly has_portrait: boolean;
         };
@@ -1074,7 +1076,7 @@ export interface components {
             shipping?: components["schemas"]["TextRequest"];
             after_sales?: components["schemas"]["TextRequest"];
         };
-        /** @description A show. */
+        /** @description A show. Another ``avatar`` brings its own voices, except a voice that is named with it. */
         PatchedShowRequest: {
             title?: string;
             language?: components["schemas"]["LanguageEnum"];
@@ -1316,7 +1318,7 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
         };
-        /** @description A show. */
+        /** @description A show. Another ``avatar`` brings its own voices, except a voice that is named with it. */
         Show: {
             readonly id: string;
             title: string;
@@ -1334,7 +1336,7 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
         };
-        /** @description A show. */
+        /** @description A show. Another ``avatar`` brings its own voices, except a voice that is named with it. */
         ShowRequest: {
             title: string;
             language?: components["schemas"]["LanguageEnum"];

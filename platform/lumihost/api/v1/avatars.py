@@ -39,7 +39,7 @@ class ConsentOut(serializers.Serializer[Any]):
 
 
 class AvatarOut(serializers.Serializer[Any]):
-    """An avatar a show may name. ``version`` changes with the file."""
+    """An avatar a show may name. ``version`` changes with the file; the voices are those it speaks with by itself."""
 
     id = serializers.CharField()
     name = TextField("name", most=120)
@@ -49,6 +49,8 @@ class AvatarOut(serializers.Serializer[Any]):
     framings = serializers.ListField(child=serializers.CharField())
     bytes = serializers.IntegerField()
     version = serializers.CharField()
+    voice_zh = serializers.CharField()
+    voice_en = serializers.CharField()
     has_portrait = serializers.SerializerMethodField()
 
     def get_has_portrait(self, avatar: StockAvatar) -> bool:

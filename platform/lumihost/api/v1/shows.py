@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from lumihost.api.pagination import NewestFirst
-from lumihost.avatars.catalogue import BACKDROPS, VOICES, stock_avatars
+from lumihost.avatars.catalogue import BACKDROPS, VOICES, stock_avatar, stock_avatars
 from lumihost.core.audit import actor_of
 from lumihost.knowledge.models import Product
 from lumihost.live import editing
@@ -59,7 +59,7 @@ class SegmentSerializer(serializers.Serializer[Any]):
 
 
 class ShowSerializer(serializers.ModelSerializer[Show]):
-    """A show."""
+    """A show. Another ``avatar`` brings its own voices, except a voice that is named with it."""
 
     title = serializers.CharField(max_length=200)
     language = serializers.ChoiceField(choices=["zh", "en"], required=False)
@@ -106,6 +106,14 @@ class ShowSerializer(serializers.ModelSerializer[Show]):
         if unknown:
             raise ValidationError(f"There is no product '{sorted(unknown)[0]}'.", code="does_not_exist")
         return [{**segment, "lines": [dict(line) for line in segment["lines"]]} for segment in value]
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """With a presenter the show does not have yet, the voices of that presenter where none are named."""
+        chosen = attrs.get("avatar")
+        if chosen is None or (self.instance is not None and chosen == self.instance.avatar):
+            return attrs
+        avatar = stock_avatar(chosen)
+        return attrs if avatar is None else {"voice_zh": avatar.voice_zh, "voice_en": avatar.voice_en, **attrs}
 
 
 def _once(ids: list[str], what: str) -> None:

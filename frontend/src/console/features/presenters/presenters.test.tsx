@@ -20,6 +20,8 @@ function avatar(id: string, zh: string, en: string, over: Partial<Avatar> = {}):
     framings: ["16:9", "9:16"],
     bytes: 3_724_272,
     version: "1",
+    voice_zh: "zf_xiaoxiao",
+    voice_en: "af_heart",
     has_portrait: true,
     ...over,
   };
@@ -38,7 +40,7 @@ beforeEach(() => {
     .on("GET", `${TENANT}/avatars`, () =>
       Response.json({
         items: [
-          avatar("amara", "阿玛拉", "Amara"),
+          avatar("amara", "阿玛拉", "Amara", { voice_zh: "zf_xiaobei", voice_en: "af_bella" }),
           avatar("mei", "小梅", "Mei", { has_portrait: false, consent: person }),
         ],
         next: null,
@@ -124,4 +126,31 @@ it("lets a show choose presenter and studio by picture, and keeps one that is go
   await user.click(within(studios).getByRole("radio", { name: "演播室" }));
   await user.click(screen.getByRole("button", { name: "保存" }));
   expect(server.bodyOf("PATCH", `${TENANT}/shows/shw_a`)).toMatchObject({ avatar: "mei", backdrop: "studio" });
+});
+
+it("gives a show the voices of its presenter", async () => {
+  const { user } = open("/shows/shw_a");
+  const presenters = await screen.findByRole("group", { name: "主播" });
+  await user.click(await within(presenters).findByRole("radio", { name: "阿玛拉" }));
+  await user.click(screen.getByRole("button", { name: "保存" }));
+  expect(server.bodyOf("PATCH", `${TENANT}/shows/shw_a`)).toMatchObject({
+    avatar: "amara",
+    voice_zh: "zf_xiaobei",
+    voice_en: "af_bella",
+  });
+});
+
+it("keeps a voice that was chosen, and says that it is another one", async () => {
+  server.on("GET", `${TENANT}/shows/shw_a`, () => Response.json({ ...show(), avatar: "mei", voice_en: "am_michael" }));
+  const { user } = open("/shows/shw_a");
+  expect(await screen.findByText("不是小梅自己的声音")).toBeTruthy();
+  const presenters = screen.getByRole("group", { name: "主播" });
+  await user.click(within(presenters).getByRole("radio", { name: "阿玛拉" }));
+  expect(screen.getAllByText("不是阿玛拉自己的声音")).toHaveLength(1);
+  await user.click(screen.getByRole("button", { name: "保存" }));
+  expect(server.bodyOf("PATCH", `${TENANT}/shows/shw_a`)).toMatchObject({
+    avatar: "amara",
+    voice_zh: "zf_xiaobei",
+    voice_en: "am_michael",
+  });
 });

@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import { useAvatars, useBackdrops, usePictures } from "../../../shared/api/presenters";
 import { useT } from "../../../shared/i18n";
-import type { Draft } from "./draft";
+import { type Draft, withPresenter } from "./draft";
 
 /** Who presents and where, chosen by picture. */
 export function LookChoice({
@@ -24,7 +24,7 @@ export function LookChoice({
         value={draft.avatar}
         disabled={disabled}
         loaded={avatars.isSuccess}
-        onChoose={(avatar) => onChange({ avatar })}
+        onChoose={(avatar) => onChange(withPresenter(draft, avatars.data ?? [], avatar))}
         options={(avatars.data ?? []).map((avatar) => ({
           id: avatar.id,
           name: avatar.name[lang] || avatar.name.zh || avatar.id,

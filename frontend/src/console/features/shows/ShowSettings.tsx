@@ -3,6 +3,7 @@ import { Checkbox, Input, InputNumber, Select } from "antd";
 import { request } from "../../../shared/api/client";
 import type { Lang, Page, Voice } from "../../../shared/api/contract";
 import { keys } from "../../../shared/api/keys";
+import { useAvatars } from "../../../shared/api/presenters";
 import { useWorkspace } from "../../../shared/auth/session";
 import { useT } from "../../../shared/i18n";
 import type { Draft } from "./draft";
@@ -18,7 +19,12 @@ export function ShowSettings({
   disabled: boolean;
   onChange: (change: Partial<Draft>) => void;
 }) {
-  const { t } = useT();
+  const { t, lang } = useT();
+  const presenter = useAvatars().data?.find((avatar) => avatar.id === draft.avatar);
+  const hint = (of: "voice_zh" | "voice_en") =>
+    presenter && draft[of] !== presenter[of]
+      ? t("show.voice.other", { name: presenter.name[lang] || presenter.name.zh || presenter.id })
+      : "";
   return (
     <section className="lh-card" aria-labelledby="show-settings">
       <h2 id="show-settings">{t("show.settings")}</h2>
@@ -52,6 +58,7 @@ export function ShowSettings({
           language="zh"
           label={t("show.voice_zh")}
           value={draft.voice_zh}
+          hint={hint("voice_zh")}
           disabled={disabled}
           onChange={(voice_zh) => onChange({ voice_zh })}
         />
@@ -61,6 +68,7 @@ export function ShowSettings({
           language="en"
           label={t("show.voice_en")}
           value={draft.voice_en}
+          hint={hint("voice_en")}
           disabled={disabled}
           onChange={(voice_en) => onChange({ voice_en })}
         />
@@ -97,6 +105,7 @@ function StockSelect({
   language,
   label,
   value,
+  hint,
   disabled,
   onChange,
 }: {
@@ -105,6 +114,7 @@ function StockSelect({
   language: Lang;
   label: string;
   value: string;
+  hint: string;
   disabled: boolean;
   onChange: (value: string) => void;
 }) {
@@ -122,6 +132,9 @@ function StockSelect({
     <div className="lh-field">
       <label htmlFor={id}>{label}</label>
       <Select id={id} value={value} options={options} disabled={disabled} onChange={onChange} />
+      <span className="lh-meta" role="status">
+        {hint}
+      </span>
     </div>
   );
 }

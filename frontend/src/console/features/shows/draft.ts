@@ -1,6 +1,6 @@
 /** Edits of a show's segments, as pure functions over the draft. */
 
-import type { Lang, Line, Segment, SegmentKind, Show } from "../../../shared/api/contract";
+import type { Avatar, Lang, Line, Segment, SegmentKind, Show } from "../../../shared/api/contract";
 
 export type Draft = Omit<Show, "id" | "created_at" | "updated_at">;
 
@@ -18,14 +18,21 @@ export const KINDS: readonly SegmentKind[] = [
   "break",
 ];
 
+export interface Voices {
+  voice_zh: string;
+  voice_en: string;
+}
+
+/** What a presenter that is not known here speaks with (lumihost.avatars.catalogue.DEFAULT_VOICES). */
+export const DEFAULT_VOICES: Voices = { voice_zh: "zf_xiaoxiao", voice_en: "af_heart" };
+
 export function newDraft(language: Lang): Draft {
   return {
     title: "",
     language,
     avatar: "lin",
     backdrop: "daylight",
-    voice_zh: "zf_xiaoxiao",
-    voice_en: "af_heart",
+    ...DEFAULT_VOICES,
     speed: 1,
     loop: true,
     segments: [newSegment("opening", language)],
@@ -35,6 +42,18 @@ export function newDraft(language: Lang): Draft {
 export function draftOf(show: Show): Draft {
   const { id: _id, created_at: _created, updated_at: _updated, ...draft } = show;
   return draft;
+}
+
+function ownVoices(avatars: readonly Avatar[], id: string): Voices {
+  return avatars.find((avatar) => avatar.id === id) ?? DEFAULT_VOICES;
+}
+
+/** Another presenter: a voice that was the previous one's own becomes the new one's, any other was chosen and stays. */
+export function withPresenter(draft: Draft, avatars: readonly Avatar[], id: string): Pick<Draft, "avatar"> & Voices {
+  const before = ownVoices(avatars, draft.avatar);
+  const after = ownVoices(avatars, id);
+  const voice = (of: keyof Voices) => (draft[of] === before[of] ? after[of] : draft[of]);
+  return { avatar: id, voice_zh: voice("voice_zh"), voice_en: voice("voice_en") };
 }
 
 /** Short and unique enough within one show; the server checks that it is. */
