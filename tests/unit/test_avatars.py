@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpu_engine.session.spec import PRESENTER_VOICES
 from gpu_engine.stage import backdrop_names
 from lumihost.avatars.catalogue import BACKDROPS, OWN_VOICES, SHAPES, VOICES, stock_avatar, stock_avatars
 
@@ -41,6 +42,7 @@ def test_every_shipped_presenter_has_voices_of_their_own_and_one_gender() -> Non
     shipped = {file.stem for file in (ENGINE / "avatar" / "packs").glob("*.glb")}
 
     assert set(OWN_VOICES) == shipped
+    assert {name: {"zh": zh, "en": en} for name, (zh, en) in OWN_VOICES.items()} == PRESENTER_VOICES
     assert len(set(OWN_VOICES.values())) == len(shipped)
     for zh, en in OWN_VOICES.values():
         assert (voices[zh].language, voices[en].language) == ("zh", "en")
