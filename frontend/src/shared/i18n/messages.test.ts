@@ -3,6 +3,8 @@ import { messages } from "./messages";
 
 const placeholders = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1]).sort();
 const HAN = /\p{Script=Han}/u;
+/** Curly quotes too: fonts for Chinese draw them as wide as a character. */
+const FULL_WIDTH = /[\u2018-\u201f\u3000-\u303f\uff00-\uffef]/u;
 /** These name the other language in its own script. */
 const MIXED = new Set(["app.language.other"]);
 
@@ -13,9 +15,9 @@ describe("the words", () => {
     expect(placeholders(zh)).toEqual(placeholders(en));
   });
 
-  it("have no Chinese in English and no half-width punctuation after Chinese", () => {
+  it("have no Chinese and no full-width punctuation in English and no half-width punctuation after Chinese", () => {
     const entries = Object.entries(messages).filter(([key]) => !MIXED.has(key));
-    expect(entries.filter(([, [, en]]) => HAN.test(en)).map(([key]) => key)).toEqual([]);
+    expect(entries.filter(([, [, en]]) => HAN.test(en) || FULL_WIDTH.test(en)).map(([key]) => key)).toEqual([]);
     expect(entries.filter(([, [zh]]) => /\p{Script=Han}[,:;?!(]/u.test(zh)).map(([key]) => key)).toEqual([]);
   });
 });

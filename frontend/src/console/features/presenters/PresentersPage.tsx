@@ -76,14 +76,21 @@ function Card({
         <span className="lh-presenter-none" aria-hidden="true" />
       )}
       <span className="lh-presenter-name">{name}</span>
-      <span className="lh-meta" lang="en">
-        {avatar.presents}
+      <span className="lh-meta">
+        <Presents avatar={avatar} />
       </span>
       <span className="lh-meta">
         {t("presenter.licence")}: {avatar.licence.spdx || t("presenter.consent.unknown")}
       </span>
     </button>
   );
+}
+
+/** Who is shown: in the reader's language for the presenters that come with the engine, else in the pack's own words. */
+function Presents({ avatar }: { avatar: Avatar }) {
+  const { tCode } = useT();
+  const words = tCode("presents", avatar.id);
+  return words === avatar.id ? <span lang="en">{avatar.presents}</span> : words;
 }
 
 function Facts({ avatar }: { avatar: Avatar }) {
@@ -99,7 +106,9 @@ function Facts({ avatar }: { avatar: Avatar }) {
   return (
     <section className="lh-card" aria-labelledby="presenter-facts">
       <h2 id="presenter-facts">{avatar.name[lang] || avatar.id}</h2>
-      <p lang="en">{avatar.presents}</p>
+      <p>
+        <Presents avatar={avatar} />
+      </p>
       <dl className="lh-facts">
         <dt>{t("presenter.consent")}</dt>
         <dd>{likeness}</dd>

@@ -96,6 +96,8 @@ it("shows the presenters with portrait, licence and likeness, and says when ther
   expect((await within(list).findByAltText("阿玛拉的照片")).getAttribute("src")).toBe(
     `${TENANT}/avatars/amara/portrait?v=1`,
   );
+  expect(amara?.textContent).toContain("黑人女性");
+  expect(mei?.textContent).toContain("a host");
   expect(await screen.findByText(/没有 WebGL 2/)).toBeTruthy();
   expect(screen.getByText("合成形象，不对应任何真人")).toBeTruthy();
   if (mei) await user.click(mei);

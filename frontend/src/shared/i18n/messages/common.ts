@@ -20,7 +20,7 @@ export const common = {
   ],
   "app.noPermission": [
     "您的角色（{{role}}）不能查看此页，请联系店主或管理员。",
-    "Your role （{{role}}） cannot see this page. Ask an owner or admin.",
+    "Your role ({{role}}) cannot see this page. Ask an owner or admin.",
   ],
 
   "nav.live": ["直播", "Live"],
@@ -39,8 +39,8 @@ export const common = {
   "do.refresh": ["刷新", "Refresh"],
   "do.more": ["加载更多", "Load more"],
   "do.clear": ["清除筛选", "Clear filters"],
-  "do.deleteAsk": ["确定删除“{{name}}”吗？", "Delete “{{name}}”？"],
-  "do.deleted": ["已删除“{{name}}”", "“{{name}}” was deleted"],
+  "do.deleteAsk": ["确定删除“{{name}}”吗？", 'Delete "{{name}}"?'],
+  "do.deleted": ["已删除“{{name}}”", '"{{name}}" was deleted'],
   "do.saved": ["已保存", "Saved"],
   "do.discardAsk": ["有未保存的修改，确定离开吗？", "There are unsaved changes. Leave anyway?"],
   "do.leave": ["离开", "Leave"],

@@ -20,7 +20,7 @@ export const shows = {
   "show.gone": ["{{id}}（已不存在，请另选）", "{{id}} (gone, choose another)"],
   "show.voice_zh": ["中文声音", "Chinese voice"],
   "show.voice_en": ["英文声音", "English voice"],
-  "show.voice.other": ["不是{{name}}自己的声音", "Not {{name}}’s own voice"],
+  "show.voice.other": ["不是{{name}}自己的声音", "Not {{name}}'s own voice"],
   "show.speed": ["语速", "Pace"],
   "show.loop": ["循环播出", "Loop"],
   "show.settings": ["节目设置", "Show settings"],
