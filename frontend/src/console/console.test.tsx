@@ -168,6 +168,30 @@ it("stops the show only after it was confirmed, and then offers the recording", 
   expect(link.getAttribute("href")).toBe("/sessions/ses_a");
 });
 
+it("says of a show that is over how it ended, not that it runs", async () => {
+  open("/live/ses_a");
+  const socket = await roomSocket();
+  const tell = (seq: number, kind: string, data: Record<string, unknown>) =>
+    socket.deliver({ type: "event", session: "ses_a", seq, kind, data, at: Date.now() });
+  tell(1, "process", { name: "body", what: "started" });
+  tell(2, "process", { name: "mind", what: "died" });
+  tell(3, "output", { id: "preview", state: "up", detail: "" });
+  tell(4, "spoken", { clip_id: "c1", kind: "script", text: "大家好", media_ms: 0 });
+  tell(5, "turn", { turn_id: "t1", kind: "answer", question: "多少钱", answer: "一百二十九元", outcome: "speaking" });
+  const health = within(screen.getByRole("region", { name: "运行状况" }));
+  const answers = within(screen.getByRole("region", { name: "回答记录" }));
+  expect(await health.findByText("已启动")).toBeTruthy();
+  expect(answers.getByText("正在说")).toBeTruthy();
+  socket.deliver({ type: "session", session: session({ state: "ended", desired: "stopped" }) });
+  const host = within(await screen.findByRole("region", { name: "主播最后说的话" }));
+  expect(host.getByText("大家好")).toBeTruthy();
+  expect(host.queryByText(/▶/)).toBeNull();
+  expect(answers.queryByText("正在说")).toBeNull();
+  expect(health.getAllByText(/已结束/)).toHaveLength(2);
+  expect(health.getByText(/异常退出/)).toBeTruthy();
+  expect(health.queryByText(/已启动|正常/)).toBeNull();
+});
+
 it("shows an analyst the room without what would act on the air", async () => {
   server.on("GET", "/api/v1/auth/session", () =>
     Response.json(authSession(PERMISSIONS.filter((p) => p.endsWith(":view")))),

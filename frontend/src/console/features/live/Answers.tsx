@@ -9,9 +9,11 @@ import type { Turn } from "../../../shared/ws/log";
 import { useRoom } from "./room";
 
 const SHOWN = 20;
+/** Not what became of an answer: a show may end in the middle of one. */
+const UNFINISHED = new Set(["planned", "speaking"]);
 
 /** Every answer with its intent, the facts it states and how fast it came. */
-export function Answers() {
+export function Answers({ over }: { over: boolean }) {
   const { t } = useT();
   const turns = useRoom((room) => room.log.view.turns);
   return (
@@ -26,7 +28,7 @@ export function Answers() {
             .slice(-SHOWN)
             .toReversed()
             .map((turn) => (
-              <Answer key={turn.id} turn={turn} />
+              <Answer key={turn.id} turn={turn} over={over} />
             ))}
         </ol>
       )}
@@ -34,7 +36,7 @@ export function Answers() {
   );
 }
 
-function Answer({ turn }: { turn: Turn }) {
+function Answer({ turn, over }: { turn: Turn; over: boolean }) {
   const { t, tCode, lang } = useT();
   const { tenant, path } = useWorkspace();
   const products = useQuery({
@@ -55,7 +57,9 @@ function Answer({ turn }: { turn: Turn }) {
         ) : (
           <span className="lh-badge lh-idle">{tCode("kind", turn.kind)}</span>
         )}
-        <span className="lh-meta">{tCode("turns.outcome", turn.outcome)}</span>
+        {over && UNFINISHED.has(turn.outcome) ? null : (
+          <span className="lh-meta">{tCode("turns.outcome", turn.outcome)}</span>
+        )}
         {turn.firstWordMs >= 0 ? (
           <span className="lh-meta lh-num">{t("turns.firstWord", { ms: decimal(turn.firstWordMs, lang) })}</span>
         ) : null}

@@ -8,7 +8,10 @@ const MARK: Record<string, string> = {
   retrying: "↻",
   down: "✖",
   finished: "■",
+  over: "■",
 };
+/** What can still change while a show runs, and is over with it. */
+const PASSING = new Set(["connecting", "up", "retrying"]);
 const TONE: Record<string, string> = {
   connecting: "info",
   up: "ok",
@@ -18,8 +21,8 @@ const TONE: Record<string, string> = {
   finished: "idle",
 };
 
-/** Outputs, processes and lines the checks held back. */
-export function Health() {
+/** Outputs, processes and lines the checks held back; after the show the state each ended in. */
+export function Health({ over }: { over: boolean }) {
   const { t, tCode } = useT();
   const events = useRoom((room) => room.log.view.outputs);
   const metrics = useRoom((room) => room.snapshot?.metrics);
@@ -33,7 +36,8 @@ export function Health() {
       {ids.length === 0 ? <p className="lh-meta">{t("health.none")}</p> : null}
       <ul className="lh-plain">
         {ids.map((id) => {
-          const state = metrics?.outputs?.[id] ?? events[id]?.state ?? "";
+          const told = metrics?.outputs?.[id] ?? events[id]?.state ?? "";
+          const state = over && PASSING.has(told) ? "over" : told;
           return (
             <li key={id} className="lh-row lh-wrap">
               <span className="lh-grow">{tCode("output", id)}</span>
@@ -48,15 +52,19 @@ export function Health() {
       <h3>{t("health.processes")}</h3>
       {Object.keys(processes).length === 0 ? <p className="lh-meta">{t("health.none")}</p> : null}
       <ul className="lh-plain">
-        {Object.values(processes).map((process) => (
-          <li key={process.name} className="lh-row">
-            <span className="lh-grow">{tCode("process", process.name)}</span>
-            <span className={`lh-badge lh-${process.what === "died" ? "warn" : "ok"}`}>
-              {tCode("process.what", process.what)}
-              {process.restarts > 0 ? ` · ${t("health.restarts", { n: process.restarts })}` : ""}
-            </span>
-          </li>
-        ))}
+        {Object.values(processes).map((process) => {
+          const what = over && process.what !== "died" ? "ended" : process.what;
+          const tone = what === "died" ? "warn" : what === "ended" ? "idle" : "ok";
+          return (
+            <li key={process.name} className="lh-row">
+              <span className="lh-grow">{tCode("process", process.name)}</span>
+              <span className={`lh-badge lh-${tone}`}>
+                {tCode("process.what", what)}
+                {process.restarts > 0 ? ` · ${t("health.restarts", { n: process.restarts })}` : ""}
+              </span>
+            </li>
+          );
+        })}
       </ul>
       {gates.length > 0 ? (
         <>

@@ -4,12 +4,12 @@ import { useRoom } from "./room";
 
 const SHOWN = 6;
 
-/** What is being said: the answer in the making first, else the last words that were really played. */
-export function Host() {
+/** What is being said: the answer in the making first, else the last words that were really played, as after the show. */
+export function Host({ over }: { over: boolean }) {
   const { t, tCode } = useT();
   const spoken = useRoom((room) => room.log.view.spoken);
   const turns = useRoom((room) => room.log.view.turns);
-  const speaking = turns.findLast((turn) => turn.outcome === "speaking");
+  const speaking = over ? undefined : turns.findLast((turn) => turn.outcome === "speaking");
   const last = spoken.at(-1);
   const earlier = spoken.slice(-SHOWN - 1, -1).toReversed();
   const words = speaking?.answer || last?.text || "";
@@ -17,13 +17,13 @@ export function Host() {
     <section className="lh-card" aria-labelledby="host-title">
       <div className="lh-row">
         <h2 id="host-title" className="lh-grow">
-          {t("host.title")}
+          {t(over ? "host.title.over" : "host.title")}
         </h2>
         {speaking ? (
           <span className="lh-badge lh-brandsoft">
             ▶ {speaking.kind === "say" ? t("kind.say") : t("host.answering")}
           </span>
-        ) : last ? (
+        ) : last && !over ? (
           <span className="lh-badge lh-ok">▶ {tCode("kind", last.kind)}</span>
         ) : null}
       </div>

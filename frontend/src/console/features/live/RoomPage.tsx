@@ -63,7 +63,7 @@ function Room({ sessionId }: { sessionId: string }) {
             <Picture session={session} />
           </PanelBoundary>
           <PanelBoundary>
-            <Host />
+            <Host over={over} />
           </PanelBoundary>
           <PanelBoundary>
             <Tiles session={session} />
@@ -84,10 +84,10 @@ function Room({ sessionId }: { sessionId: string }) {
             <RunOfShow session={session} />
           </PanelBoundary>
           <PanelBoundary>
-            <Answers />
+            <Answers over={over} />
           </PanelBoundary>
           <PanelBoundary>
-            <Health />
+            <Health over={over} />
           </PanelBoundary>
         </div>
       </div>

@@ -75,6 +75,7 @@ export const live = {
   "act.done.stop": ["正在收尾", "Ending the show"],
 
   "host.title": ["主播正在说", "What the host says"],
+  "host.title.over": ["主播最后说的话", "What the host said last"],
   "host.quiet": ["还没有开口。", "Nothing said yet."],
   "host.answering": ["正在回答", "Answering"],
   "host.cut": ["被打断", "cut short"],
@@ -223,6 +224,7 @@ export const live = {
   "output.state.retrying": ["重连中", "retrying"],
   "output.state.down": ["中断", "down"],
   "output.state.finished": ["已完成", "finished"],
+  "output.state.over": ["已结束", "ended"],
   "process.mind": ["大脑", "mind"],
   "process.body": ["身体", "body"],
   "process.outlet": ["输出", "outlet"],
