@@ -60,6 +60,7 @@ def main() -> None:
             page.set_default_timeout(90_000)
             console.open(page, f"/presenters/{options.presenter}")
             page.locator(f"canvas[data-presenter={options.presenter}]").wait_for()
+            page.get_by_text("技术细节", exact=True).click()
             result: dict[str, Any] = {"seconds": options.seconds, "presenter": options.presenter, "load_average": load}
             for mode, label in (("hybrid", "自动"), ("webgl2", "仅 WebGL 2")):
                 page.get_by_text(label, exact=True).first.click()

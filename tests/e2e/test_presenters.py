@@ -114,6 +114,7 @@ def test_the_hybrid_mode_is_on_and_says_so(page: Page, faults: list[str]) -> Non
         return bool(((image[..., 0] - image[..., 1] > 120) & (np.abs(image - before).max(2) > 60)).sum() > 60)
 
     wait_for(pink, "hearts", 40)
+    page.get_by_text("技术细节", exact=True).click()
     page.get_by_text("仅 WebGL 2", exact=True).first.click()
     page.locator("canvas[data-mode=webgl2][data-reason=chosen]").wait_for()
     assert faults == []
@@ -198,6 +199,7 @@ def test_without_webgpu_the_page_draws_with_webgl_alone(console: ConsoleOnly, gp
     wait_for(lambda: picture(page).std() > 20, "a picture on the canvas")
 
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.get_by_text("技术细节", exact=True).click()
     assert page.get_by_text("此浏览器没有 WebGPU").is_visible()
     context.close()
 

@@ -3,7 +3,7 @@ import type { Mode } from "../../../shared/avatar/compute";
 import type { Stats } from "../../../shared/avatar/stage";
 import { useT } from "../../../shared/i18n";
 
-/** How the preview is drawn here, why so, and what it costs. */
+/** How the preview is drawn here, why so, and what it costs; folded away until it is asked for. */
 export function Numbers({
   mode,
   stats,
@@ -19,7 +19,8 @@ export function Numbers({
 }) {
   const { t, tCode } = useT();
   return (
-    <div className="lh-preview-numbers">
+    <details className="lh-preview-numbers">
+      <summary>{t("preview.details")}</summary>
       <Segmented<"auto" | "webgl2">
         aria-label={t("preview.engine")}
         size="small"
@@ -52,6 +53,6 @@ export function Numbers({
         <dt>{t("preview.driver")}</dt>
         <dd lang="en">{driver}</dd>
       </dl>
-    </div>
+    </details>
   );
 }

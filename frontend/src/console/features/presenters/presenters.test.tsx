@@ -99,6 +99,10 @@ it("shows the presenters with portrait, licence and likeness, and says when ther
   expect(amara?.textContent).toContain("黑人女性");
   expect(mei?.textContent).toContain("a host");
   expect(await screen.findByText(/没有 WebGL 2/)).toBeTruthy();
+  const details = screen.getByText("图形驱动").closest("details");
+  expect(details?.open).toBe(false);
+  await user.click(screen.getByText("技术细节"));
+  expect(details?.open).toBe(true);
   expect(screen.getByText("合成形象，不对应任何真人")).toBeTruthy();
   if (mei) await user.click(mei);
   expect(router.state.location.pathname).toBe("/presenters/mei");

@@ -41,6 +41,7 @@ export const presenters = {
   "preview.pause": ["暂停", "Pause"],
   "preview.hearts": ["送爱心", "Hearts"],
   "preview.confetti": ["撒彩带", "Confetti"],
+  "preview.details": ["技术细节", "Details"],
   "preview.engine": ["渲染方式", "Renderer"],
   "preview.engine.auto": ["自动", "Automatic"],
   "preview.engine.webgl2": ["仅 WebGL 2", "WebGL 2 alone"],
