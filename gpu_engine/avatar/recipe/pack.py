@@ -402,6 +402,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     made = assemble(args.data, args.out / args.name, args.name)
+    args.packs.mkdir(parents=True, exist_ok=True)
     target = args.packs / f"{args.name}.glb"
     size = write_pack(target, made)
     if args.raw is not None:
