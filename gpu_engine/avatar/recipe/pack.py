@@ -397,9 +397,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("name", choices=presenters.PRESENTERS)
     parser.add_argument("packs", type=Path)
-    parser.add_argument(
-        "--raw", type=Path, metavar="FOLDER", help="also write it before anything was saved"
-    )
+    parser.add_argument("--raw", type=Path, metavar="FOLDER", help="also write it before anything was saved")
     args = parser.parse_args()
     made = assemble(args.data, args.out / args.name, args.name)
     args.packs.mkdir(parents=True, exist_ok=True)
