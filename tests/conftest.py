@@ -5,7 +5,9 @@ Rows are made inside ``scope(...)``; a test that needs the database without a te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -55,3 +57,27 @@ def two_tenants(db: None) -> TwoTenants:
     from tenants.testing.tenants import make_two_tenants
 
     return make_two_tenants()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _emptying_waits_for_a_lock() -> Iterator[None]:
+    """SQLite's shared in-memory database answers "table is locked" at once, whatever the timeout, while a thread that served
+    an asynchronous test is still closing its transaction; emptying the tables after that test is tried again for 5 s."""
+    from django.core.management.base import CommandError
+    from django.core.management.commands import flush
+
+    empty = flush.Command.handle
+
+    def patient(self: flush.Command, **options: Any) -> None:
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                return empty(self, **options)
+            except CommandError as error:
+                if "locked" not in str(error.__cause__) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush.Command, "handle", patient)
+        yield

@@ -135,6 +135,10 @@ class RunDirectory:
         if not _SAFE_ID.fullmatch(session) or not epoch.isdecimal():
             return None
         parts = [path.name.split(".")[2] for path in self.recordings.glob(f"{self.path.name}.*.mp4")]
+        # An engine that has only just begun has written no recording yet; its show file names the one it will write.
+        for show in (self.spec, self.path / "spec.effective.json"):
+            with contextlib.suppress(OSError):
+                parts += re.findall(rf"{re.escape(self.path.name)}\.(\d+)\.mp4", show.read_text("utf-8", "replace"))
         record = RunRecord(session, int(epoch), starts=max((int(part) for part in parts if part.isdecimal()), default=0))
         leader = find_leader(self.path)
         if leader is not None:
