@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.avatar import raster
+from gpu_engine.avatar.framing import lens_for
 from gpu_engine.avatar.layers import PlateLayer
-from gpu_engine.avatar.pack import AvatarPack, Framing, Part
+from gpu_engine.avatar.pack import AvatarPack, Part
 from gpu_engine.avatar.renderer import AvatarError
 from gpu_engine.avatar.scene_parts import Run, Texture, apart, base_ratio, by_level, densities, outlines
 from gpu_engine.avatar.skeleton import place_joints
@@ -68,33 +69,13 @@ class CpuRenderer:
         Raises:
             AvatarError: the size or the framing cannot be drawn.
         """
-        if width % 2 or height % 2 or not (160 <= width <= 4096 and 160 <= height <= 4096):
-            raise AvatarError(f"canvas {width}x{height}: the avatar needs even sides between 160 and 4096 px")
-        name = framing or ("16:9" if width >= height else "9:16")
-        if name not in pack.framings:
-            raise AvatarError(f"avatar pack '{pack.name}' has no framing '{name}' (has: {', '.join(pack.framings)})")
         self.pack, self.width, self.height = pack, width, height
-        self._frame(pack.framings[name])
+        self.lens, self.scale = lens_for(pack, width, height, framing)
         self._buffers()
         self._textures()
         self._parts()
         self._plates()
         self.stage_ms = dict.fromkeys(STAGES, 0.0)
-
-    def _frame(self, framing: Framing) -> None:
-        camera = self.pack.camera
-        self.scale = self.height / framing.height_px * framing.scale
-        tx = round(self.width * framing.centre_x) - camera.canvas[0] / 2 * self.scale
-        ty = framing.top_px * self.height / framing.height_px
-        self.lens = np.array(
-            [
-                camera.focal_px * self.scale,
-                *camera.eye,
-                tx + camera.principal[0] * self.scale,
-                ty + camera.principal[1] * self.scale,
-            ],
-            np.float32,
-        )
 
     def _buffers(self) -> None:
         n = len(self.pack.rest)
